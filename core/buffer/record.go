@@ -1,0 +1,41 @@
+package buffer
+
+import "github.com/rankbuffer/rankbuffer/core/query"
+
+// Record is all that is kept of one query.
+type Record struct {
+	Query   query.Query `json:"query"`
+	Buffer  *Buffer     `json:"buffer,omitempty"` // nil until the first group bootstraps it
+	Ordinal int         `json:"ordinal"`          // groups completed for the query
+}
+
+// View is what a person or a program is shown of a record.
+type View struct {
+	QueryID    string         `json:"query_id"`
+	Query      query.Prompt   `json:"query"`
+	Rubrics    []query.Rubric `json:"rubrics"` // as given: empty when the general one stands in
+	Initial    int            `json:"initial"`
+	EpochsSeen []int          `json:"epochs_seen"` // ascending
+	Anchors    []Anchor       `json:"anchors"`     // worst first
+}
+
+// View shows the record. A buffer that has not started has no anchors and no
+// epochs; lists are never null.
+func (r Record) View() View {
+	v := View{
+		QueryID:    r.Query.ID,
+		Query:      r.Query.Prompt,
+		Rubrics:    append([]query.Rubric{}, r.Query.Rubrics...),
+		EpochsSeen: []int{},
+		Anchors:    []Anchor{},
+	}
+	if r.Buffer == nil {
+		return v
+	}
+	v.Initial = r.Buffer.Initial
+	v.Anchors = append(v.Anchors, r.Buffer.Anchors...)
+	for _, m := range r.Buffer.Seen {
+		v.EpochsSeen = append(v.EpochsSeen, m.Epoch)
+	}
+	return v
+}

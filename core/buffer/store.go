@@ -1,0 +1,123 @@
+package buffer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/rankbuffer/rankbuffer/core/query"
+)
+
+// The errors of a Store.
+var (
+	ErrConflict = errors.New("query is known with other content")
+	ErrStale    = errors.New("buffer has moved on")
+	ErrNotFound = errors.New("query is not known")
+)
+
+// Store holds the records of all queries. The zero value is empty and ready;
+// all methods are safe for concurrent use. What goes in and comes out is shared
+// and must not be modified.
+type Store struct {
+	mu      sync.RWMutex // protects records
+	records map[string]Record
+}
+
+// Create makes a query known. A new query is validated, and start gives its
+// first buffer: nil, or a nil start, leaves it to be bootstrapped. A known
+// query with the same content is left as it is and start is not called; a field
+// that q leaves out is no other content.
+//
+// Errors: ErrConflict naming the field, query.ErrInvalid, or start's own; the
+// store is then unchanged. start runs under the store's lock, so it must not
+// call the store.
+func (s *Store) Create(q query.Query, start func() (*Buffer, error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.records[q.ID]; ok {
+		if field := known.Query.Conflict(q); field != "" {
+			return fmt.Errorf("buffer: %w: query_id %q: %s: differs from what was given first", ErrConflict, q.ID, field)
+		}
+		return nil
+	}
+	if err := q.Validate(); err != nil {
+		return fmt.Errorf("buffer: create: %w", err)
+	}
+	r := Record{Query: q}
+	if start != nil {
+		b, err := start()
+		if err != nil {
+			return fmt.Errorf("buffer: create %q: %w", q.ID, err)
+		}
+		r.Buffer = b
+	}
+	if s.records == nil {
+		s.records = make(map[string]Record)
+	}
+	s.records[q.ID] = r
+	return nil
+}
+
+// Get returns the record of a query, and whether it is known.
+func (s *Store) Get(id string) (Record, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r, ok := s.records[id]
+	return r, ok
+}
+
+// Commit puts next in place of base and sets the number of completed groups. A
+// nil next keeps base and sets the number alone. Errors: ErrNotFound; ErrStale
+// when the query's buffer is no longer base (the same pointer, nil for a buffer
+// that has not started); the store is then unchanged.
+func (s *Store) Commit(id string, base, next *Buffer, ordinal int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.records[id]
+	if !ok {
+		return fmt.Errorf("buffer: commit: %w: query_id %q", ErrNotFound, id)
+	}
+	if r.Buffer != base {
+		return fmt.Errorf("buffer: commit: %w: query_id %q changed after this group was ranked", ErrStale, id)
+	}
+	if next != nil {
+		r.Buffer = next
+	}
+	r.Ordinal = ordinal
+	s.records[id] = r
+	return nil
+}
+
+// All returns every record, sorted by query id: one consistent point between
+// commits.
+func (s *Store) All() []Record {
+	s.mu.RLock()
+	all := make([]Record, 0, len(s.records))
+	for _, r := range s.records {
+		all = append(all, r)
+	}
+	s.mu.RUnlock()
+	slices.SortFunc(all, func(a, b Record) int { return cmp.Compare(a.Query.ID, b.Query.ID) })
+	return all
+}
+
+// Replace drops everything and keeps these records instead. Of two with the
+// same query id the later one stays.
+func (s *Store) Replace(records []Record) {
+	fresh := make(map[string]Record, len(records))
+	for _, r := range records {
+		fresh[r.Query.ID] = r
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records = fresh
+}
+
+// Len returns the number of queries known.
+func (s *Store) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.records)
+}
