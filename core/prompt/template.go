@@ -1,0 +1,121 @@
+package prompt
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrTemplate is wrapped by every error about a template.
+var ErrTemplate = errors.New("invalid template")
+
+// maxTemplate bounds a template file, in bytes.
+const maxTemplate = 1 << 20
+
+//go:embed templates/*.txt
+var shipped embed.FS
+
+// Templates holds one parsed template per kind. It is immutable.
+type Templates struct{ byKind map[Kind]template }
+
+var defaults = mustShipped()
+
+// Default returns the templates that ship with the package.
+func Default() *Templates { return defaults }
+
+func mustShipped() *Templates {
+	t := &Templates{byKind: make(map[Kind]template, len(kinds))}
+	for _, kind := range Kinds() {
+		name := "templates/" + string(kind) + ".txt"
+		text, err := shipped.ReadFile(name)
+		if err == nil {
+			t.byKind[kind], err = parse(kind, text)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("prompt: %s: %v", name, err)) // a build without its own templates; tests hold it
+		}
+	}
+	return t
+}
+
+// Load returns the shipped templates with those of files, kind -> path, in
+// their place. A template that lacks a variable its kind needs, uses a block of
+// text twice or names a variable its kind has not is refused: the error wraps
+// ErrTemplate and names the file and the variable.
+func Load(files map[Kind]string) (*Templates, error) {
+	t := &Templates{byKind: make(map[Kind]template, len(kinds))}
+	for kind, tpl := range defaults.byKind {
+		t.byKind[kind] = tpl
+	}
+	names := make([]Kind, 0, len(files))
+	for kind := range files {
+		names = append(names, kind)
+	}
+	slices.Sort(names)
+	for _, kind := range names {
+		if _, ok := kinds[kind]; !ok {
+			return nil, fmt.Errorf("prompt: prompts.%s: %w: no such kind; the kinds are %s", kind, ErrTemplate, joinKinds())
+		}
+		text, err := readTemplate(files[kind])
+		if err != nil {
+			return nil, fmt.Errorf("prompt: prompts.%s: %w", kind, err)
+		}
+		if t.byKind[kind], err = parse(kind, text); err != nil {
+			return nil, fmt.Errorf("prompt: prompts.%s: %s: %w", kind, files[kind], err)
+		}
+	}
+	return t, nil
+}
+
+func joinKinds() string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+func readTemplate(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTemplate, err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxTemplate {
+		return nil, fmt.Errorf("%w: %s: want a regular file of at most %d bytes", ErrTemplate, path, maxTemplate)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTemplate, err)
+	}
+	if !utf8.Valid(text) {
+		return nil, fmt.Errorf("%w: %s: is not UTF-8", ErrTemplate, path)
+	}
+	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
+}
+
+// template is literal text and variables in turn.
+type template []segment
+
+// segment is literal text, a variable to substitute, or the whole of an
+// {{if name}} .. {{end}} part, which shows only when the variable has content.
+type segment struct {
+	literal  string
+	variable string
+	part     template
+}
+
+// literals appends the template's own texts, which the tag must not occur in.
+func (t template) literals(to []string) []string {
+	for _, s := range t {
+		if s.literal != "" {
+			to = append(to, s.literal)
+		}
+		to = s.part.literals(to)
+	}
+	return to
+}
