@@ -1,0 +1,38 @@
+package main
+
+/*
+#include "abi.h"
+*/
+import "C"
+
+// Paths are handed on byte for byte: the file system does not ask for UTF-8.
+
+//export rbgo_snapshot
+func rbgo_snapshot(handle C.rb_handle, path *C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error { return s.Snapshot(string(input(path))) })
+}
+
+//export rbgo_restore
+func rbgo_restore(handle C.rb_handle, path *C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error { return s.Restore(string(input(path))) })
+}
+
+//export rbgo_inspect
+func rbgo_inspect(path, queryID *C.char, out **C.char) C.int32_t {
+	return guard(func() error {
+		id := ""
+		if queryID != nil {
+			b, err := text("query_id", queryID)
+			if err != nil {
+				return err
+			}
+			id = string(b)
+		}
+		b, err := inspect(string(input(path)), id)
+		if err != nil {
+			return err
+		}
+		output(out, b)
+		return nil
+	})
+}

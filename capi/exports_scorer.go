@@ -1,0 +1,80 @@
+package main
+
+/*
+#include "abi.h"
+*/
+import "C"
+
+//export rbgo_handles_open
+func rbgo_handles_open() C.int32_t { return C.int32_t(handles.open()) }
+
+//export rbgo_scorer_new
+func rbgo_scorer_new(config *C.char, out *C.rb_handle) C.int32_t {
+	return guard(func() error {
+		c, err := text("config", config)
+		if err != nil {
+			return err
+		}
+		e, err := openEngine(c)
+		if err != nil {
+			return err
+		}
+		s, err := newScorer(e)
+		if err != nil {
+			return err
+		}
+		*out = C.rb_handle(handles.add(s))
+		return nil
+	})
+}
+
+//export rbgo_scorer_close
+func rbgo_scorer_close(handle C.rb_handle, deadlineMS C.int64_t) C.int32_t {
+	return shut[*scorer](handle, deadlineMS)
+}
+
+//export rbgo_stats
+func rbgo_stats(handle C.rb_handle, out **C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error {
+		output(out, s.Stats())
+		return nil
+	})
+}
+
+//export rbgo_buffer_create
+func rbgo_buffer_create(handle C.rb_handle, query *C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error {
+		q, err := text("query", query)
+		if err != nil {
+			return err
+		}
+		return s.CreateBuffer(q)
+	})
+}
+
+//export rbgo_buffer_get
+func rbgo_buffer_get(handle C.rb_handle, queryID *C.char, out **C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error {
+		id, err := text("query_id", queryID)
+		if err != nil {
+			return err
+		}
+		b, err := s.Buffer(string(id))
+		if err != nil {
+			return err
+		}
+		output(out, b)
+		return nil
+	})
+}
+
+//export rbgo_update
+func rbgo_update(handle C.rb_handle, groupID *C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error {
+		id, err := text("group_id", groupID)
+		if err != nil {
+			return err
+		}
+		return s.Update(string(id))
+	})
+}

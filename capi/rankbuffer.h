@@ -1,0 +1,335 @@
+/*
+ * rankbuffer.h - the C ABI of RankBuffer, version 1.
+ *
+ * RankBuffer turns a group of responses to one query into rewards: a judge
+ * places each response on the query's ladder of anchors, and the ladder learns
+ * from what it saw. This header is the whole contract; what the JSON documents
+ * contain is described beside each call.
+ *
+ *     rb_handle scorer;
+ *     char *result;
+ *     if (rb_scorer_new("{\"judge\": {...}}", &scorer) != RB_OK)
+ *         die(rb_last_error());
+ *     if (rb_score_group(scorer, "{\"query_id\": \"q1\", ...}", &result) == RB_OK) {
+ *         puts(result);
+ *         rb_free(result);
+ *     }
+ *     rb_scorer_close(scorer, 5000);
+ *
+ * THE PROCESS
+ *
+ *   - Linux with glibc, x86_64 or aarch64. Link with -pthread on glibc < 2.34.
+ *   - Load the library when it is first needed and never unload it. Its threads
+ *     live as long as the process; dlclose() is accepted and does nothing.
+ *   - Do not fork a process that has loaded it: the library's threads are not
+ *     in the child. There, every call that returns a code returns RB_ERR_FORKED
+ *     and touches nothing, so the parent is safe from its children. Fork first
+ *     and load in the child, or fork and exec, and all is well.
+ *   - The library's own threads block every signal that can be blocked. A
+ *     handler of the host never runs on them, and a peer that hangs up cannot
+ *     kill the process, whatever the host does with SIGPIPE.
+ *   - SIGSEGV, SIGBUS and SIGFPE handlers are chained: install yours (Python's
+ *     faulthandler included) before loading. Installed later, they turn an
+ *     internal error that would have been RB_ERR_PANIC into a crash.
+ *   - Nothing is written to the standard streams and no environment variable is
+ *     read after loading, but for the one a config names with "api_key_env".
+ *
+ * THREADS
+ *
+ *   Every function may be called from every thread, and any two calls may
+ *   overlap, on the same handle too. Calls marked "does not block" do no I/O and
+ *   wait for no judge; the others are marked with what they wait for.
+ *
+ * CLOSING
+ *
+ *   rb_scorer_close and rb_sim_stop make the handle invalid at once: every later
+ *   call on it is refused with RB_ERR_HANDLE, and so is a second close. Work in
+ *   flight is cancelled and waited for until the deadline. A group cut off by a
+ *   close changes no buffer.
+ *
+ * RETURN CODES
+ *
+ *   int32_t results are RB_OK or one of the negative codes below; then the text
+ *   is in rb_last_error() of the same thread, and every output is 0 or NULL. A
+ *   call that failed changed nothing. Any call that returns a code can return
+ *   RB_ERR_FORKED or RB_ERR_PANIC, any that takes a handle RB_ERR_HANDLE, and any
+ *   that takes a pointer RB_ERR_INVALID (NULL, or text that is not UTF-8): these
+ *   are not repeated below.
+ *
+ * MEMORY
+ *
+ *   Inputs are borrowed for the call and copied. Outputs (char **out) belong to
+ *   the caller, who frees them with rb_free. Text is NUL-terminated UTF-8.
+ *
+ * JSON
+ *
+ *   Unknown fields are refused, naming the field. Absent means the default.
+ */
+#ifndef RANKBUFFER_H
+#define RANKBUFFER_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this contract. It grows when something here changes meaning;
+ * additions do not change it. Compare with rb_abi_version() after loading. */
+#define RB_ABI_VERSION 1
+
+/* A scorer or a simulated judge. Never reused; 0 is no handle. */
+typedef uint64_t rb_handle;
+
+/* A group in flight, within its scorer. Never reused; 0 is no ticket. */
+typedef uint64_t rb_ticket;
+
+enum {
+    RB_OK = 0,
+    RB_ERR_INVALID = -1,    /* bad input; the text names the field and what to do */
+    RB_ERR_HANDLE = -2,     /* unknown or closed handle, or a ticket not in flight */
+    RB_ERR_STALE = -3,      /* the buffer has moved on since the group was scored */
+    RB_ERR_CONFLICT = -4,   /* known query id, other content */
+    RB_ERR_NOT_FOUND = -5,  /* no such query, group or checkpoint entry */
+    RB_ERR_BUSY = -6,       /* a limit is reached, or work outlived a deadline */
+    RB_ERR_IO = -7,         /* the file system or the network refused */
+    RB_ERR_CHECKPOINT = -8, /* truncated, corrupt, newer or foreign checkpoint */
+    RB_ERR_FORKED = -9,     /* the process forked after loading the library */
+    RB_ERR_PANIC = -10,     /* a bug in the library, contained; please report it */
+    RB_ERR_JUDGE = -11,     /* the judge failed and "on_failure" is "raise" */
+    RB_ERR_CANCELLED = -12  /* rb_cancel, or the scorer was closed meanwhile */
+};
+
+/* ------------------------------------------------------------- the library */
+
+/* The contract this library implements: compare it with RB_ABI_VERSION and
+ * refuse to go on when they differ.
+ * Never fails. Does not block; works in a forked child. Since 1. */
+uint32_t rb_abi_version(void);
+
+/* The release, "0.1.0" for one. Static, not to be freed.
+ * Never fails. Does not block; works in a forked child. Since 1. */
+const char *rb_version(void);
+
+/* What the last failed call of this thread has to say, or "". Success leaves it
+ * alone. Belongs to the library and is valid until this thread's next call;
+ * texts over 4,000 bytes are cut.
+ * Does not block; works in a forked child. Since 1. */
+const char *rb_last_error(void);
+
+/* Free an output of this library. NULL is fine.
+ * Does not block; works in a forked child. Since 1. */
+void rb_free(void *text);
+
+/* How many handles are live, those still closing included: a test that ends at
+ * 0 leaked none. Does not block. Since 1. */
+int32_t rb_handles_open(void);
+
+/* -------------------------------------------------------------- the scorer */
+
+/* Create a scorer: one method, one judge, and a buffer for each query.
+ *
+ *   config  {"method": {"name": "rankbuffer", options...},
+ *            "judge": {"base_url", "model", ...} or {"type": "simulated", ...},
+ *            "seed": 0, "on_failure": "mean"|"neutral"|"raise",
+ *            "reasoning": {"open": "<think>", "close": "</think>"} | null,
+ *            "prompts": {"coarse": "/path/to/template", ...},
+ *            "limits": {"max_response_bytes", "max_group_size", "max_groups"}}
+ *   out     the handle, to be closed with rb_scorer_close
+ *
+ * Reads the template files; sends nothing to the judge.
+ * RB_ERR_INVALID: unknown or unusable field, a missing key variable, a template
+ * that lacks a variable. RB_ERR_IO: a template cannot be read, or the process
+ * is out of file descriptors. Since 1. */
+int32_t rb_scorer_new(const char *config, rb_handle *out);
+
+/* Close a scorer: cancel the groups in flight, let calls on other threads
+ * return, close the event descriptor.
+ *
+ *   deadline_ms  how long to wait for that; 0 not at all, negative for ever
+ *
+ * The event descriptor becomes readable first, so that a thread waiting on it
+ * wakes, calls rb_poll and gets RB_ERR_HANDLE. Take it out of an event loop
+ * before closing: its number may be used again afterwards.
+ * RB_ERR_BUSY: something was still in flight at the deadline. The handle is
+ * invalid all the same and the rest is finished in the background. Since 1. */
+int32_t rb_scorer_close(rb_handle scorer, int64_t deadline_ms);
+
+/* Count what the scorer did so far.
+ *
+ *   out  {"groups", "buffers", "calls": {kind: {"tried", "succeeded", "retried",
+ *        "failed", "prompt_tokens", "completion_tokens", "cached_tokens",
+ *        latency quantiles}}, ...}
+ *
+ * Does not block. Since 1. */
+int32_t rb_stats(rb_handle scorer, char **out);
+
+/* ----------------------------------------------------------------- buffers */
+
+/* Make a query known, and start its buffer when ranked responses are given.
+ *
+ *   query  {"query_id", "query": text or [{"role", "content"}],
+ *           "rubrics"?: [{"text", "weight": 1}], "ranked"?: [best first]}
+ *
+ * Does nothing for a known query with the same content.
+ * RB_ERR_INVALID: a field cannot be used. RB_ERR_CONFLICT: known query id, other
+ * content. Does not block. Since 1. */
+int32_t rb_buffer_create(rb_handle scorer, const char *query);
+
+/* Read one query's buffer as it is now.
+ *
+ *   out  {"query_id", "query", "rubrics", "initial", "epochs_seen",
+ *         "anchors": [{"text", "source", "epoch", "step", "inactive"}]}, the
+ *        anchors worst first
+ *
+ * RB_ERR_NOT_FOUND: unknown query. Does not block. Since 1. */
+int32_t rb_buffer_get(rb_handle scorer, const char *query_id, char **out);
+
+/* Apply the maintenance of a group that was scored with "update": false.
+ *
+ *   group_id  from the group's result
+ *
+ * RB_ERR_STALE: the buffer has changed since the group was scored.
+ * RB_ERR_NOT_FOUND: no such group is waiting for its update.
+ * Does not block. Since 1. */
+int32_t rb_update(rb_handle scorer, const char *group_id);
+
+/* ----------------------------------------------- scoring: submit, then poll */
+
+/* Hand over a group and return at once. Its result comes out of rb_poll.
+ *
+ *   group  {"query_id", "query"?, "rubrics"?, "ranked"?, "reference"?,
+ *           "responses": [text], "eligible"?: [bool], "format_scores"?: [0..1],
+ *           "epoch"?, "step"?, "update": true, "validate": false,
+ *           "deadline_ms"?}
+ *   out    the ticket, good until its completion was polled
+ *
+ * Query, rubrics and ranked are needed the first time a query is seen, here or
+ * in rb_buffer_create. Groups of one query take effect in the order they were
+ * submitted or opened; others run side by side.
+ * RB_ERR_INVALID, RB_ERR_CONFLICT: as in rb_buffer_create. RB_ERR_BUSY: too many
+ * groups in flight; poll, then try again. Does not block. Since 1. */
+int32_t rb_score_submit(rb_handle scorer, const char *group, rb_ticket *out);
+
+/* Give up a group in flight. Its completion still comes out of rb_poll, with
+ * RB_ERR_CANCELLED as its error, and its buffer stays as it was.
+ * RB_ERR_HANDLE: the ticket is not in flight, or completed already.
+ * Does not block. Since 1. */
+int32_t rb_cancel(rb_handle scorer, rb_ticket ticket);
+
+/* The descriptor that is readable when completions wait for rb_poll: an eventfd,
+ * non-blocking and close-on-exec, to be given to poll(2), epoll or an event
+ * loop. It belongs to the scorer and closes with it; do not read it, rb_poll
+ * does. Readable with nothing to poll happens and is harmless.
+ * Does not block. Since 1. */
+int32_t rb_event_fd(rb_handle scorer, int32_t *out);
+
+/* Take every completion that is ready.
+ *
+ *   out  [{"ticket", "result": {...}} or {"ticket", "error": {"code", "message"}}]
+ *        in order of completion; [] when none is ready
+ *
+ * A result: {"group_id", "query_id", "method", "rewards", "advantages", "ranks",
+ * "positions", "progress", "status", "group_status", "anchors_before", "anchors",
+ * "calls", "tokens", "latency_ms", "reward_std"}, lists in the order of the
+ * responses. Each completion is handed out once: with several threads polling,
+ * one of them gets it. Clears the event descriptor. Does not block. Since 1. */
+int32_t rb_poll(rb_handle scorer, char **out);
+
+/* ------------------------------------------------- scoring: wait for the end */
+
+/* Score one group and wait for its result: submit, wait and poll in one call.
+ * Its completion does not appear in rb_poll.
+ *
+ *   group  as in rb_score_submit
+ *   out    the result, as in rb_poll
+ *
+ * RB_ERR_JUDGE: the judge failed and "on_failure" is "raise". RB_ERR_CANCELLED:
+ * the scorer was closed meanwhile. Others as in rb_score_submit.
+ * Waits for the judge. Since 1. */
+int32_t rb_score_group(rb_handle scorer, const char *group, char **out);
+
+/* ------------------------------------- scoring: feed a group as it is written */
+
+/* Open a group whose responses come one by one. Where the method can, a response
+ * is judged as soon as it is there; the result is that of the whole group at
+ * once. The group holds its query until it is closed or its deadline passes.
+ *
+ *   group     as in rb_score_submit, without "responses", "eligible" and
+ *             "format_scores"
+ *   expected  how many responses are to come, at least 1
+ *   out       the ticket
+ *
+ * Return codes as in rb_score_submit. Does not block. Since 1. */
+int32_t rb_group_open(rb_handle scorer, const char *group, int32_t expected, rb_ticket *out);
+
+/* Feed one response of an open group.
+ *
+ *   index     its place, 0 <= index < expected; each place once, in any order
+ *   response  a JSON string, or {"text", "eligible"?, "format_score"?}
+ *
+ * The group closes by itself with the last response expected.
+ * RB_ERR_INVALID: place out of range or taken, or a response over the limit.
+ * RB_ERR_HANDLE: the group is not open. Does not block. Since 1. */
+int32_t rb_group_add(rb_handle scorer, rb_ticket ticket, int32_t index, const char *response);
+
+/* Close an open group with the responses that came; places that stayed empty
+ * count as empty responses. Its completion comes out of rb_poll.
+ * RB_ERR_HANDLE: the group is not open. Does not block. Since 1. */
+int32_t rb_group_close(rb_handle scorer, rb_ticket ticket);
+
+/* -------------------------------------------------------------- checkpoints */
+
+/* Write every buffer to a file: a consistent point, each query before or after a
+ * whole group. Scoring goes on meanwhile. The file is written beside its final
+ * name, synced and renamed, so that a crash leaves the old one or the new one.
+ * Equal buffers give equal bytes.
+ *
+ *   path  any bytes the file system takes; its directory must exist
+ *
+ * RB_ERR_IO: the file cannot be written. Waits for the disk. Since 1. */
+int32_t rb_snapshot(rb_handle scorer, const char *path);
+
+/* Replace every buffer by those of a file; on any error the scorer stays as it
+ * was.
+ * RB_ERR_BUSY: groups are in flight. RB_ERR_IO: the file cannot be read.
+ * RB_ERR_CHECKPOINT: truncated, corrupt, written by a newer version, or no
+ * checkpoint at all. RB_ERR_INVALID: written for another method.
+ * Waits for the disk. Since 1. */
+int32_t rb_restore(rb_handle scorer, const char *path);
+
+/* Read a checkpoint without a scorer.
+ *
+ *   query_id  one query's buffer, without reading the others; NULL: a listing
+ *   out       a buffer as in rb_buffer_get; or the listing, file header first
+ *
+ * RB_ERR_NOT_FOUND: the query is not in the file. RB_ERR_IO, RB_ERR_CHECKPOINT:
+ * as in rb_restore. Waits for the disk. Since 1. */
+int32_t rb_inspect(const char *path, const char *query_id, char **out);
+
+/* --------------------------------------------------------- simulated judge */
+
+/* Serve a simulated judge over HTTP, OpenAI-compatible, for demos and tests.
+ *
+ *   config  {"qualities": {text: number}, "sigma", "drift", "taste", "crowding",
+ *            "position_bias", "latency_ms", "failure_rate", "malformed_rate",
+ *            "seed", "host": "127.0.0.1", "port": 0}; port 0 picks a free one
+ *   out     the handle, to be stopped with rb_sim_stop
+ *
+ * RB_ERR_INVALID: unknown or unusable field. RB_ERR_IO: the address cannot be
+ * listened on. Does not block. Since 1. */
+int32_t rb_sim_start(const char *config, rb_handle *out);
+
+/* Where it listens, for a judge's "base_url": "http://127.0.0.1:40123/v1".
+ * Does not block. Since 1. */
+int32_t rb_sim_url(rb_handle sim, char **out);
+
+/* Stop serving: close the listener, cut off requests in flight.
+ * deadline_ms and RB_ERR_BUSY as in rb_scorer_close. Since 1. */
+int32_t rb_sim_stop(rb_handle sim, int64_t deadline_ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RANKBUFFER_H */

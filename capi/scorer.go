@@ -1,0 +1,58 @@
+package main
+
+import "context"
+
+// engine is what the ABI needs of a scorer's engine, engine.Engine in life and a
+// fake in tests.
+type engine interface {
+	SetNotify(func()) // called when completions go from none to some
+	CreateBuffer(query []byte) error
+	Buffer(queryID string) ([]byte, error)
+	Submit(group []byte) (ticket uint64, err error)
+	Open(group []byte, expected int) (ticket uint64, err error)
+	Add(ticket uint64, index int, response []byte) error
+	CloseGroup(ticket uint64) error
+	Cancel(ticket uint64) error
+	Poll() []byte
+	Score(ctx context.Context, group []byte) ([]byte, error)
+	Update(groupID string) error
+	Snapshot(path string) error
+	Restore(path string) error
+	Stats() []byte
+	Close(ctx context.Context) error
+}
+
+// scorer is an engine and the descriptor that tells of its completions.
+type scorer struct {
+	engine
+	ready *eventFD
+}
+
+// newScorer takes over e and closes it when it fails.
+func newScorer(e engine) (*scorer, error) {
+	ready, err := newEventFD()
+	if err != nil {
+		_ = e.Close(context.Background())
+		return nil, err
+	}
+	e.SetNotify(ready.set)
+	return &scorer{e, ready}, nil
+}
+
+// poll clears before it drains: a completion that comes in between is drained
+// now and wakes once for nothing, the other way round it would never wake.
+func (s *scorer) poll() []byte {
+	s.ready.clear()
+	return s.Poll()
+}
+
+func (s *scorer) kind() string { return "scorer" }
+
+// stop also wakes who waits on the descriptor, to learn from rb_poll that the
+// handle is closed.
+func (s *scorer) stop() error {
+	s.ready.set()
+	return s.Close(context.Background())
+}
+
+func (s *scorer) release() { s.ready.close() }
