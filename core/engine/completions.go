@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/rankbuffer/rankbuffer/core/rank"
+)
+
+// completions is the queue of ended groups that nobody waits for in person.
+type completions struct {
+	mu     sync.Mutex // guards items and notify
+	items  []itemJSON
+	notify func()
+}
+
+func (c *completions) setNotify(notify func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notify = notify
+}
+
+func (c *completions) push(item itemJSON) {
+	c.mu.Lock()
+	c.items = append(c.items, item)
+	notify := c.notify
+	wake := len(c.items) == 1 && notify != nil
+	c.mu.Unlock()
+	if wake {
+		notify()
+	}
+}
+
+func (c *completions) drain() []itemJSON {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	items := c.items
+	c.items = nil
+	if items == nil {
+		items = []itemJSON{}
+	}
+	return items
+}
+
+// Poll takes the completed groups: a JSON list of {"ticket", "result"} or
+// {"ticket", "error": {"code", "message"}}. It never blocks.
+func (e *Engine) Poll() []byte {
+	data, err := json.Marshal(e.done.drain())
+	if err != nil { // items hold encoded results and plain strings only
+		panic(fmt.Sprintf("engine: encode completions: %v", err))
+	}
+	return data
+}
+
+// itemOf encodes how a group ended.
+func itemOf(ticket uint64, res rank.Result, err error) itemJSON {
+	item := itemJSON{Ticket: ticket}
+	if err == nil {
+		item.Result, err = json.Marshal(res)
+	}
+	if err != nil {
+		item.Error = &errorJSON{Code: CodeOf(err), Message: err.Error()}
+	}
+	return item
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/rankbuffer/rankbuffer/core/prompt"
+	"github.com/rankbuffer/rankbuffer/core/rank"
+	"github.com/rankbuffer/rankbuffer/core/reward"
+	"github.com/rankbuffer/rankbuffer/core/strict"
+)
+
+// config is the scorer's configuration as JSON. Absent fields take defaults.
+type config struct {
+	Method    json.RawMessage        `json:"method"`     // {"name": ..., options}
+	Judge     json.RawMessage        `json:"judge"`      // {"type": "openai" | "simulated", ...}
+	Seed      int64                  `json:"seed"`       // of presentation orders and votes
+	OnFailure rank.OnFailure         `json:"on_failure"` // mean, neutral or raise
+	Reasoning *reward.Reasoning      `json:"reasoning"`  // null: judge the text as it is
+	Prompts   map[prompt.Kind]string `json:"prompts"`    // template files by kind of call
+	Limits    limits                 `json:"limits"`
+}
+
+// limits bound what a caller can make the process hold.
+type limits struct {
+	MaxResponseBytes int `json:"max_response_bytes"`
+	MaxGroupSize     int `json:"max_group_size"`
+	MaxGroups        int `json:"max_groups"` // in flight
+}
+
+func parseConfig(data []byte) (config, error) {
+	reasoning := reward.DefaultReasoning
+	cfg := config{
+		OnFailure: rank.FailMean,
+		Reasoning: &reasoning,
+		Limits:    limits{MaxResponseBytes: 4 << 20, MaxGroupSize: 4096, MaxGroups: 65536},
+	}
+	if err := strict.Unmarshal("config", data, &cfg); err != nil {
+		return cfg, err
+	}
+	return cfg, cfg.validate()
+}
+
+func (c config) validate() error {
+	switch {
+	case len(c.Method) == 0:
+		return fmt.Errorf("config: method: missing, want {\"name\": ...}")
+	case len(c.Judge) == 0:
+		return fmt.Errorf("config: judge: missing, want {\"base_url\": ..., \"model\": ...}")
+	case c.OnFailure != rank.FailMean && c.OnFailure != rank.FailNeutral && c.OnFailure != rank.FailRaise:
+		return fmt.Errorf("config: on_failure: %q is not one of mean, neutral, raise", c.OnFailure)
+	case c.Reasoning != nil && c.Reasoning.Close == "":
+		return fmt.Errorf("config: reasoning.close: must not be empty (null turns stripping off)")
+	case c.Limits.MaxResponseBytes < 1:
+		return fmt.Errorf("config: limits.max_response_bytes: %d is below 1", c.Limits.MaxResponseBytes)
+	case c.Limits.MaxGroupSize < 1:
+		return fmt.Errorf("config: limits.max_group_size: %d is below 1", c.Limits.MaxGroupSize)
+	case c.Limits.MaxGroups < 1:
+		return fmt.Errorf("config: limits.max_groups: %d is below 1", c.Limits.MaxGroups)
+	}
+	return nil
+}
+
+func (c config) reasoning() reward.Reasoning {
+	if c.Reasoning == nil {
+		return reward.Reasoning{}
+	}
+	return *c.Reasoning
+}

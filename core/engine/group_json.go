@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rankbuffer/rankbuffer/core/query"
+	"github.com/rankbuffer/rankbuffer/core/rank"
+	"github.com/rankbuffer/rankbuffer/core/strict"
+)
+
+// groupJSON is a group as the caller describes it.
+type groupJSON struct {
+	QueryID      string         `json:"query_id"`
+	Query        query.Prompt   `json:"query"`
+	Rubrics      []query.Rubric `json:"rubrics"`
+	Ranked       []string       `json:"ranked"` // best first
+	Reference    string         `json:"reference"`
+	Responses    []string       `json:"responses"`
+	Eligible     []bool         `json:"eligible"`
+	FormatScores []float64      `json:"format_scores"` // 0..1
+	Epoch        *int           `json:"epoch"`
+	Step         *int           `json:"step"`
+	Update       *bool          `json:"update"`
+	Validate     bool           `json:"validate"`
+	DeadlineMS   *int64         `json:"deadline_ms"`
+}
+
+// decodeGroup reads a group of size responses; size < 0 takes the responses in
+// the JSON, otherwise there must be none (an open group).
+func decodeGroup(data []byte, size int, l limits) (groupJSON, error) {
+	var g groupJSON
+	if err := strict.Unmarshal("group", data, &g); err != nil {
+		return g, err
+	}
+	return g, g.check(size, l)
+}
+
+func (g groupJSON) check(size int, l limits) error {
+	if g.QueryID == "" {
+		return fmt.Errorf("group: query_id: must not be empty")
+	}
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("group of query %q: %w", g.QueryID, fmt.Errorf(format, args...))
+	}
+	if size >= 0 && len(g.Responses) > 0 {
+		return fail("responses: an open group takes them one by one")
+	}
+	n := size
+	if size < 0 {
+		n = len(g.Responses)
+	}
+	switch {
+	case n < 1:
+		return fail("responses: must hold at least 1")
+	case n > l.MaxGroupSize:
+		return fail("responses: %d are more than limits.max_group_size = %d", n, l.MaxGroupSize)
+	case len(g.Eligible) > 0 && len(g.Eligible) != n:
+		return fail("eligible: has %d entries for %d responses", len(g.Eligible), n)
+	case len(g.FormatScores) > 0 && len(g.FormatScores) != n:
+		return fail("format_scores: has %d entries for %d responses", len(g.FormatScores), n)
+	case g.Epoch != nil && *g.Epoch < 0:
+		return fail("epoch: %d is below 0", *g.Epoch)
+	case g.Step != nil && *g.Step < 0:
+		return fail("step: %d is below 0", *g.Step)
+	case g.DeadlineMS != nil && *g.DeadlineMS < 1:
+		return fail("deadline_ms: %d is below 1", *g.DeadlineMS)
+	}
+	for i, text := range g.Responses {
+		if len(text) > l.MaxResponseBytes {
+			return fail("responses[%d]: %d bytes are more than limits.max_response_bytes = %d", i, len(text), l.MaxResponseBytes)
+		}
+	}
+	for i, s := range g.FormatScores {
+		if !inUnit(s) {
+			return fail("format_scores[%d]: %v is not in 0..1", i, s)
+		}
+	}
+	return nil
+}
+
+func inUnit(s float64) bool { return !math.IsNaN(s) && s >= 0 && s <= 1 }
+
+// query is what the group says of its query; fields may be left out.
+func (g groupJSON) query() query.Query {
+	return query.Query{ID: g.QueryID, Prompt: g.Query, Rubrics: g.Rubrics, Ranked: g.Ranked}
+}
+
+// response fills in what the group says of response i beside its text.
+func (g groupJSON) response(i int, text string) rank.Response {
+	r := rank.Response{Text: text}
+	if len(g.Eligible) > 0 {
+		r.Ineligible = !g.Eligible[i]
+	}
+	if len(g.FormatScores) > 0 {
+		r.Format = &g.FormatScores[i]
+	}
+	return r
+}
+
+func (g groupJSON) updates() bool { return !g.Validate && (g.Update == nil || *g.Update) }
+
+func (g groupJSON) deadline() time.Duration {
+	if g.DeadlineMS == nil {
+		return 0
+	}
+	return time.Duration(*g.DeadlineMS) * time.Millisecond
+}
+
+// responseJSON is one response of an open group: a string, or an object.
+type responseJSON struct {
+	Text        string   `json:"text"`
+	Eligible    *bool    `json:"eligible"`
+	FormatScore *float64 `json:"format_score"`
+}
+
+func decodeResponse(data []byte, l limits) (responseJSON, error) {
+	var r responseJSON
+	var err error
+	if len(data) > 0 && data[0] == '"' {
+		err = strict.Unmarshal("response", data, &r.Text)
+	} else {
+		err = strict.Unmarshal("response", data, &r)
+	}
+	switch {
+	case err != nil:
+		return r, err
+	case len(r.Text) > l.MaxResponseBytes:
+		return r, fmt.Errorf("response: text: %d bytes are more than limits.max_response_bytes = %d", len(r.Text), l.MaxResponseBytes)
+	case r.FormatScore != nil && !inUnit(*r.FormatScore):
+		return r, fmt.Errorf("response: format_score: %v is not in 0..1", *r.FormatScore)
+	}
+	return r, nil
+}
+
+// apply overrides what the group said when it was opened.
+func (r responseJSON) apply(to rank.Response) rank.Response {
+	if r.Eligible != nil {
+		to.Ineligible = !*r.Eligible
+	}
+	if r.FormatScore != nil {
+		to.Format = r.FormatScore
+	}
+	return to
+}
+
+// queryJSON is what CreateBuffer reads: a query with its ranked responses.
+func decodeQuery(data []byte) (query.Query, error) {
+	var q query.Query
+	if err := strict.Unmarshal("query", data, &q); err != nil {
+		return q, err
+	}
+	return q, q.Validate()
+}
+
+// itemJSON is one entry of Poll's answer.
+type itemJSON struct {
+	Ticket uint64          `json:"ticket"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *errorJSON      `json:"error,omitempty"`
+}
+
+type errorJSON struct {
+	Code    int32  `json:"code"`
+	Message string `json:"message"`
+}

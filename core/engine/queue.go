@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/rankbuffer/rankbuffer/core/buffer"
+)
+
+// queue lets the groups of one query that change its buffer take effect in the
+// order they came. Each waits for the one before it.
+type queue struct {
+	tail     chan struct{} // closed when the newest group has taken effect; nil: nobody waits
+	waiting  int           // groups in the queue, the one running included
+	ordinal  int           // of the next training group
+	validate int           // of the next validation group
+}
+
+// ordered takes the next training ordinal and, for a group that updates, a
+// place in the queue. The caller holds e.mu.
+func (e *Engine) queueOf(id string) *queue {
+	q := e.queues[id]
+	if q == nil {
+		r, _ := e.store.Get(id)
+		q = &queue{ordinal: r.Ordinal}
+		e.queues[id] = q
+	}
+	return q
+}
+
+// groupID names a group: query_id/step/ordinal. Validation groups count apart,
+// so that a training run has the same ids with and without them.
+func (q *queue) groupID(g groupJSON) (id string, ordinal int) {
+	step := 0
+	if g.Step != nil {
+		step = *g.Step
+	}
+	if g.Validate {
+		q.validate++
+		return fmt.Sprintf("%s/%d/v%d", g.QueryID, step, q.validate-1), -1
+	}
+	q.ordinal++
+	return fmt.Sprintf("%s/%d/%d", g.QueryID, step, q.ordinal-1), q.ordinal - 1
+}
+
+// enter puts a group at the end; it waits on before (nil: its turn is now) and
+// closes after when it has taken effect.
+func (q *queue) enter() (before <-chan struct{}, after chan struct{}) {
+	before, after = q.tail, make(chan struct{})
+	q.tail = after
+	q.waiting++
+	return before, after
+}
+
+// proposal is the maintenance of a group scored with "update": false.
+type proposal struct {
+	queryID string
+	ordinal int
+	base    *buffer.Buffer
+	next    *buffer.Buffer
+}
+
+// maxProposals bounds what one scorer remembers of groups never updated.
+const maxProposals = 65536

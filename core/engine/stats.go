@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/rank"
+)
+
+// keptSteps bounds the per-step figures to the newest steps.
+const keptSteps = 1024
+
+// stats counts how groups ended.
+type stats struct {
+	groups map[rank.Status]int
+	steps  map[int]*stepStats
+}
+
+type stepStats struct {
+	Groups     int     `json:"groups"`
+	ZeroSpread float64 `json:"zero_spread_share"` // share of groups whose rewards are all equal
+	zero       int
+}
+
+func newStats() stats {
+	return stats{groups: map[rank.Status]int{}, steps: map[int]*stepStats{}}
+}
+
+func (s *stats) add(done completed) {
+	if done.err != nil {
+		s.groups[rank.GroupFailed]++
+		return
+	}
+	s.groups[done.result.GroupStatus]++
+	step := s.steps[done.result.Step]
+	if step == nil {
+		step = new(stepStats)
+		s.steps[done.result.Step] = step
+		s.trim()
+	}
+	step.Groups++
+	if done.result.RewardStd == 0 {
+		step.zero++
+	}
+	step.ZeroSpread = float64(step.zero) / float64(step.Groups)
+}
+
+func (s *stats) trim() {
+	if len(s.steps) <= keptSteps {
+		return
+	}
+	oldest := -1
+	for step := range s.steps {
+		if oldest < 0 || step < oldest {
+			oldest = step
+		}
+	}
+	delete(s.steps, oldest)
+}
+
+// statsJSON is the cost ledger.
+type statsJSON struct {
+	Method   string              `json:"method"`
+	Queries  int                 `json:"queries"`
+	InFlight int                 `json:"in_flight"`
+	Groups   map[rank.Status]int `json:"groups"` // by group status
+	Judge    judge.Report        `json:"judge"`  // by kind of call
+	Steps    []stepJSON          `json:"steps"`  // ascending, the newest 1024
+}
+
+type stepJSON struct {
+	Step int `json:"step"`
+	stepStats
+}
+
+// Stats returns the cost ledger as JSON.
+func (e *Engine) Stats() []byte {
+	e.mu.Lock()
+	out := statsJSON{
+		Method: e.method.Shared().Name, Queries: e.store.Len(), InFlight: len(e.flights),
+		Groups: map[rank.Status]int{}, Steps: []stepJSON{},
+	}
+	for status, n := range e.stats.groups {
+		out.Groups[status] = n
+	}
+	for step, s := range e.stats.steps {
+		out.Steps = append(out.Steps, stepJSON{Step: step, stepStats: *s})
+	}
+	e.mu.Unlock()
+	slices.SortFunc(out.Steps, func(a, b stepJSON) int { return a.Step - b.Step })
+	out.Judge = e.ledger.Report()
+	data, err := json.Marshal(out)
+	if err != nil { // numbers and names only
+		panic(fmt.Sprintf("engine: encode stats: %v", err))
+	}
+	return data
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rankbuffer/rankbuffer/core/rank"
+)
+
+// Submit starts a whole group; its result comes through Poll under the ticket.
+func (e *Engine) Submit(groupJSON []byte) (ticket uint64, err error) {
+	f, err := e.launch(groupJSON, -1, nil)
+	if err != nil {
+		return 0, err
+	}
+	return f.ticket, nil
+}
+
+// Score runs a whole group and waits for its result. Ending ctx cancels it.
+func (e *Engine) Score(ctx context.Context, groupJSON []byte) ([]byte, error) {
+	done := make(chan completed, 1)
+	f, err := e.launch(groupJSON, -1, done)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { f.cancel(nil) })
+	defer stop()
+	c := <-done
+	if c.err != nil {
+		return nil, c.err
+	}
+	return json.Marshal(c.result)
+}
+
+// Open starts a group whose responses come one by one. Judging begins on
+// arrival where the method can. The group ends when all expected responses are
+// there, when it is closed, or at its deadline; with responses missing it is
+// partial and changes no buffer.
+func (e *Engine) Open(groupJSON []byte, expected int) (ticket uint64, err error) {
+	if expected < 1 {
+		return 0, fmt.Errorf("engine: %w: expected: %d is below 1", ErrInvalid, expected)
+	}
+	f, err := e.launch(groupJSON, expected, nil)
+	if err != nil {
+		return 0, err
+	}
+	return f.ticket, nil
+}
+
+// Add hands in the response at index of an open group: a JSON string, or
+// {"text", "eligible"?, "format_score"?}.
+func (e *Engine) Add(ticket uint64, index int, response []byte) error {
+	r, err := decodeResponse(response, e.limits)
+	if err != nil {
+		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+	}
+	f, err := e.flight(ticket)
+	if err != nil {
+		return err
+	}
+	if index < 0 || index >= f.group.Size {
+		return fmt.Errorf("engine: %w: group %s: index %d is outside 0..%d", ErrInvalid, f.id, index, f.group.Size-1)
+	}
+	if err := f.group.Add(index, r.apply(f.spec.response(index, r.Text))); err != nil {
+		return fmt.Errorf("engine: %w: group %s: %w", ErrInvalid, f.id, err)
+	}
+	return nil
+}
+
+// CloseGroup ends the arrivals of an open group; responses that did not come
+// are cancelled. Closing a group that has all its responses changes nothing.
+func (e *Engine) CloseGroup(ticket uint64) error {
+	f, err := e.flight(ticket)
+	if err != nil {
+		return e.unlessEnded(ticket, err)
+	}
+	f.group.Close(rank.Cancelled)
+	return nil
+}
+
+// Cancel ends a group; its responses come back cancelled. Cancelling a group
+// that has ended changes nothing.
+func (e *Engine) Cancel(ticket uint64) error {
+	f, err := e.flight(ticket)
+	if err != nil {
+		return e.unlessEnded(ticket, err)
+	}
+	f.cancel(nil)
+	return nil
+}
+
+func (e *Engine) flight(ticket uint64) (*flight, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	f := e.flights[ticket]
+	if f == nil {
+		return nil, fmt.Errorf("engine: %w: %d is not in flight", ErrUnknown, ticket)
+	}
+	return f, nil
+}
+
+// unlessEnded forgives a ticket that was given out and has ended since.
+func (e *Engine) unlessEnded(ticket uint64, err error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed && ticket >= 1 && ticket <= e.last {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,36 @@
+package rank
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/rankbuffer/rankbuffer/core/reward"
+)
+
+// Common holds the options of every method. Embedded, its fields are the
+// method's own JSON fields.
+type Common struct {
+	Name         string  `json:"name"`
+	FormatWeight float64 `json:"format_weight"` // lambda_fmt
+	FormatCheck  string  `json:"format_check"`  // "" (none) or reward.ThinkAnswer
+	Dedupe       bool    `json:"dedupe"`        // judge identical responses once
+}
+
+// common returns the defaults with the given format weight: 0.2 in the
+// RankBuffer paper, 1 in RRC and Tournament-GRPO.
+func common(name string, formatWeight float64) Common {
+	return Common{Name: name, FormatWeight: formatWeight, Dedupe: true}
+}
+
+// Shared implements Method for everything that embeds Common.
+func (c Common) Shared() Common { return c }
+
+// Check implements Method for methods that take any group.
+func (c Common) Check(Spec) error { return nil }
+
+func (c Common) validate() error {
+	if math.IsNaN(c.FormatWeight) || math.IsInf(c.FormatWeight, 0) {
+		return fmt.Errorf("format_weight: %v is not a finite number", c.FormatWeight)
+	}
+	return reward.CheckFormatName(c.FormatCheck)
+}

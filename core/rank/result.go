@@ -1,0 +1,183 @@
+package rank
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+
+	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/reward"
+)
+
+// OnFailure says what failed responses are rewarded with.
+type OnFailure string
+
+// The policies of a failure.
+const (
+	FailMean    OnFailure = "mean"    // the mean total reward of the others, so that their advantage is 0
+	FailNeutral OnFailure = "neutral" // any failure rewards the whole group 0
+	FailRaise   OnFailure = "raise"   // any failure is an error of the group
+)
+
+// Result is what a group comes back with. Slices are parallel to its responses.
+type Result struct {
+	GroupID       string         `json:"group_id"` // query_id/step/ordinal
+	QueryID       string         `json:"query_id"`
+	Method        string         `json:"method"`
+	Epoch         int            `json:"epoch"`
+	Step          int            `json:"step"`
+	Rewards       []float64      `json:"rewards"`    // with the format reward; always finite
+	Advantages    []float64      `json:"advantages"` // (r - mean) / (std + 1e-6), ddof 1
+	Ranks         []float64      `json:"ranks"`      // 0 = worst, ties averaged
+	Positions     []*int         `json:"positions"`  // coarse position 0..K
+	Progress      []*float64     `json:"progress"`   // share of the initial anchors left that lie below
+	Status        []Status       `json:"status"`
+	GroupStatus   Status         `json:"group_status"` // ok, partial or failed
+	AnchorsBefore int            `json:"anchors_before"`
+	Anchors       int            `json:"anchors"` // after the update
+	Calls         map[string]int `json:"calls"`   // requests sent, by kind
+	Tokens        judge.Usage    `json:"tokens"`
+	LatencyMS     float64        `json:"latency_ms"`
+	RewardStd     float64        `json:"reward_std"` // ddof 1
+	Error         string         `json:"error,omitempty"`
+	Detail        map[string]any `json:"detail,omitempty"`
+}
+
+// Score runs the method on the group and completes its outcome: statuses,
+// format reward, failed responses, ranks, advantages and accounts. The returned
+// buffer is what the query's buffer becomes, nil if it stays.
+func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *buffer.Buffer, error) {
+	out, err := run(ctx, m, g)
+	if err != nil {
+		// The whole group is lost: every response that is not empty takes the error.
+		g.Close(Status(judge.FailureOf(err)))
+		cs, _ := g.All(context.Background())
+		g.Fail(err, cs...)
+		out = Outcome{}
+	}
+	res := g.complete(m, out)
+	if policy == FailNeutral && res.GroupStatus != OK {
+		clear(res.Rewards)
+	}
+	res.Advantages = reward.Advantages(res.Rewards, true)
+	res.RewardStd = reward.Std(res.Rewards)
+	if g.Validate || res.GroupStatus != OK {
+		out.Buffer = nil
+	}
+	if policy == FailRaise && res.GroupStatus != OK {
+		return res, nil, fmt.Errorf("rank: group %s: %s", res.GroupStatus, res.Error)
+	}
+	return res, out.Buffer, nil
+}
+
+// run guards the host process against a panic of the method.
+func run(ctx context.Context, m Method, g *Group) (out Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return m.Rank(ctx, g)
+}
+
+// complete fills in what all methods share.
+func (g *Group) complete(m Method, out Outcome) Result {
+	n := len(g.slots)
+	res := Result{
+		QueryID: g.Query.ID, Method: m.Shared().Name, Epoch: g.Epoch, Step: g.Step,
+		Rewards: make([]float64, n), Ranks: make([]float64, n), Advantages: make([]float64, n),
+		Positions: orMake(out.Positions, n), Progress: orMake(out.Progress, n),
+		Status: make([]Status, n), Calls: g.asker.tally.Calls(), Tokens: g.asker.tally.Usage(),
+		Detail: g.remarks,
+	}
+	if g.Buffer != nil {
+		res.AnchorsBefore = len(g.Buffer.Anchors)
+		res.Anchors = res.AnchorsBefore
+	}
+	rewards := orMake(out.Rewards, n)
+	var known []int // responses with a reward of their own
+	var raw, total []float64
+	for i, s := range g.slots {
+		res.Status[i] = g.statusOf(s, rewards[i])
+		if res.Status[i].Failed() {
+			res.Positions[i], res.Progress[i] = nil, nil
+			continue
+		}
+		known = append(known, i)
+		raw = append(raw, rewards[i])
+		total = append(total, rewards[i]+m.Shared().FormatWeight*s.format)
+	}
+	// Failed responses take the mean total reward, hence no advantage, and the
+	// middle rank.
+	mean, ranks := reward.Mean(total), reward.Ranks(raw)
+	for i := range n {
+		res.Rewards[i] = mean
+		res.Ranks[i] = max(0, float64(len(known)-1)/2)
+	}
+	for k, i := range known {
+		res.Rewards[i], res.Ranks[i] = total[k], ranks[k]
+	}
+	res.GroupStatus, res.Error = g.groupStatus(res.Status, out.Partial)
+	return res
+}
+
+// statusOf is the response's final status; a reward that is no number is a
+// failure too, never passed on.
+func (g *Group) statusOf(s slot, r float64) Status {
+	if s.cand == nil {
+		return s.status
+	}
+	if failed := g.failures[s.cand]; failed != "" {
+		return failed
+	}
+	if math.IsNaN(r) || math.IsInf(r, 0) {
+		g.note(errors.New("internal error: reward is not a finite number"))
+		return JudgeFailed
+	}
+	return s.status
+}
+
+func (g *Group) groupStatus(statuses []Status, partial bool) (Status, string) {
+	judged, failed := 0, 0
+	for _, s := range statuses {
+		switch {
+		case s == OK:
+			judged++
+		case s.Failed():
+			failed++
+		}
+	}
+	switch {
+	case failed > 0 && judged == 0:
+		return GroupFailed, g.firstError
+	case failed > 0 || partial || g.partial:
+		return Partial, g.firstError
+	default:
+		return OK, ""
+	}
+}
+
+// unhurt reports whether nothing has failed so far.
+func (g *Group) unhurt() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.partial || len(g.failures) > 0 {
+		return false
+	}
+	for _, s := range g.slots {
+		if s.status.Failed() {
+			return false
+		}
+	}
+	return true
+}
+
+func orMake[T any](xs []T, n int) []T {
+	if len(xs) == n {
+		return xs
+	}
+	return make([]T, n)
+}
