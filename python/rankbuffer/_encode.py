@@ -1,0 +1,166 @@
+"""JSON for the library, and the mistakes that JSON cannot carry.
+
+The library checks every value it is given. Only what would be lost or crash on
+the way there is checked here: NaN, lone surrogates, values of other types.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, SupportsFloat, SupportsIndex, TypeVar
+
+from .errors import ConfigError, InputError
+from .types import Query, Rubric
+
+T = TypeVar("T")
+
+# A deadline of 0 would mean "none" to some calls and "at once" to others; the
+# upper bound (30 years) keeps any float within what the library counts in.
+_SHORTEST_MS, _LONGEST_MS = 1, 10**12
+
+
+def encode(value: Any, error: type[ConfigError] | type[InputError] = InputError) -> bytes:
+    """Value as UTF-8 JSON; what JSON cannot carry raises error, naming the field."""
+    try:
+        # ensure_ascii=False: a third of the size for most scripts, and encoding
+        # to UTF-8 finds lone surrogates, which \uXXXX escapes would let through.
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode()
+    except (TypeError, ValueError, RecursionError) as cause:
+        raise error(_complaint(value, "") or f"cannot be written as JSON: {cause}") from None
+
+
+def _complaint(value: Any, where: str) -> str | None:
+    """What is wrong with the first value that JSON cannot carry, and where it is."""
+    if value is None or isinstance(value, (bool, int)):
+        return None
+    if isinstance(value, str):
+        return _surrogate(value, where)
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"{where}: {value} is not a finite number"
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                return f"{where}: the key {key!r} must be a string"
+            inner = f"{where}.{key}" if where else key
+            if found := _surrogate(key, where) or _complaint(item, inner):
+                return found
+        return None
+    if isinstance(value, (list, tuple)):
+        return next((found for i, item in enumerate(value) if (found := _complaint(item, f"{where}[{i}]"))), None)
+    return f"{where}: cannot use a value of type {type(value).__name__}"
+
+
+def _surrogate(text: str, where: str) -> str | None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as bad:
+        code = ord(text[bad.start])
+        return (
+            f"{where}: lone surrogate U+{code:04X} at character {bad.start} is not valid Unicode text; "
+            'decode the tokens with errors="replace"'
+        )
+    return None
+
+
+def text(value: object, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    hint = "; decode it first" if isinstance(value, (bytes, bytearray)) else ""
+    raise InputError(f"{where} must be a string, got {type(value).__name__}{hint}")
+
+
+def texts(values: Iterable[str], where: str) -> list[str]:
+    return [text(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
+
+
+def items(values: Iterable[T], where: str) -> list[T]:
+    """Values as a list; a lone string or a mapping is surely a mistake."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InputError(f"{where} must be a list, got {type(values).__name__}")
+    return list(values)
+
+
+def number(value: SupportsFloat, where: str) -> float:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise InputError(f"{where} must be a number, got {type(value).__name__}")
+    result = float(value)
+    if not math.isfinite(result):
+        raise InputError(f"{where}: {result} is not a finite number")
+    return result
+
+
+def numbers(values: Iterable[SupportsFloat], where: str) -> list[float]:
+    return [number(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
+
+
+def integer(value: SupportsIndex, where: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InputError(f"{where} must be an integer, got {type(value).__name__}") from None
+
+
+def flag(value: object, where: str) -> bool:
+    """A truth value: a bool, numpy's, or 0 and 1."""
+    if isinstance(value, (str, bytes)) or not (value == 0 or value == 1):
+        raise InputError(f"{where} must be true or false, got {value!r}")
+    return bool(value)
+
+
+def flags(values: Iterable[object], where: str) -> list[bool]:
+    return [flag(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
+
+
+def milliseconds(seconds: SupportsFloat, where: str) -> int:
+    given = number(seconds, where)
+    if given < 0:
+        raise InputError(f"{where}: {given} seconds is negative")
+    return round(min(max(given * 1000, _SHORTEST_MS), _LONGEST_MS))
+
+
+def query(value: Query, where: str = "query") -> str | list[dict[str, str]]:
+    """A query as text, or as chat messages with text content."""
+    if isinstance(value, str):
+        return value
+    messages = []
+    for i, message in enumerate(items(value, where)):
+        if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
+            raise InputError(f'{where}[{i}] must be {{"role", "content"}} with text content')
+        messages.append({key: text(message[key], f"{where}[{i}].{key}") for key in ("role", "content")})
+    return messages
+
+
+def rubrics(values: Iterable[Rubric | str | Mapping[str, Any]], where: str = "rubrics") -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = []
+    for i, value in enumerate(items(values, where)):
+        if isinstance(value, str):
+            out.append({"text": value})
+        elif isinstance(value, Rubric):
+            weight = number(value.weight, f"{where}[{i}].weight")
+            out.append({"text": text(value.text, f"{where}[{i}].text"), "weight": weight})
+        elif isinstance(value, Mapping):
+            out.append(dict(value))
+        else:
+            raise InputError(f"{where}[{i}] must be a Rubric, got {type(value).__name__}")
+    return out
+
+
+def describe(
+    query_id: str,
+    query_: Query | None,
+    rubrics_: Sequence[Rubric | str | Mapping[str, Any]] | None,
+    ranked: Sequence[str] | None,
+) -> dict[str, Any]:
+    """The fields that say what a query is; those not given are left out."""
+    fields: dict[str, Any] = {"query_id": text(query_id, "query_id")}
+    if query_ is not None:
+        fields["query"] = query(query_)
+    if rubrics_ is not None:
+        fields["rubrics"] = rubrics(rubrics_)
+    if ranked is not None:
+        fields["ranked"] = texts(ranked, "ranked")
+    return fields

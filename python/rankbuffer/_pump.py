@@ -1,0 +1,206 @@
+"""Completions: one thread a scorer takes results from the library and hands them out.
+
+Why a thread and not ``loop.add_reader`` and ``select``: whoever polls gets the
+results of everybody. A caller that polls on its own behalf can be interrupted
+by Ctrl-C between taking the results and handing them on, or its event loop can
+be stuck in the user's code while other threads and loops wait; the thread has
+neither trouble, since Python raises KeyboardInterrupt in the main thread only.
+It costs one more switch between threads a wake, small beside any judge call.
+
+The thread sleeps in poll(2) on the scorer's event descriptor: nothing spins,
+and there are no timeouts to tune.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from . import _ffi, errors
+from .errors import BusyError, ClosedError
+
+# The thread only has to wake and leave; a bound all the same, since close has one.
+_JOIN_S = 1.0
+
+Start = Callable[[_ffi.Library, int, _ffi.Ticket], None]
+"""Makes the call that starts a group: library, scorer handle, where the ticket goes."""
+
+
+class Outcome(NamedTuple):
+    """How a group ended: its result, or a code and a message.
+
+    Not an exception: one outcome may be raised in many tasks, each of which
+    gets its own.
+    """
+
+    result: dict[str, Any] | None
+    code: int = 0
+    message: str = ""
+
+    def unwrap(self) -> dict[str, Any]:
+        if self.result is None:
+            raise errors.from_code(self.code, self.message)
+        return self.result
+
+
+class Pending:
+    """A group in flight."""
+
+    def __init__(self, pump: Pump) -> None:
+        self.ticket = _ffi.Ticket()
+        self._pump = pump
+        self._future: Future[Outcome] = Future()
+        # A running future cannot be cancelled, so that a task which waits for it
+        # and is cancelled takes nothing from the others that wait.
+        self._future.set_running_or_notify_cancel()
+
+    def start(self, call: Start) -> None:
+        self._pump.start(self, call)
+
+    def wait(self) -> dict[str, Any]:
+        """Blocks until the group is done. Ctrl-C goes through at once."""
+        return self._future.result().unwrap()
+
+    async def wait_async(self) -> dict[str, Any]:
+        return (await asyncio.wrap_future(self._future)).unwrap()
+
+    def settle(self, outcome: Outcome) -> None:
+        """Under the pump's lock; the first outcome counts."""
+        if not self.done:
+            self._future.set_result(outcome)
+
+    @property
+    def done(self) -> bool:
+        return self._future.done()
+
+    def cancel(self) -> None:
+        """Gives the group up; whoever waits for it gets CancelledError. Idempotent."""
+        self._pump.cancel(self)
+
+
+class Pump:
+    """The groups of one scorer that are in flight, by ticket.
+
+    It must not refer to the Scorer: an abandoned scorer is closed by its
+    finalizer, and the thread would keep it alive.
+    """
+
+    def __init__(self, handle: int) -> None:
+        # Protects what is below, and every settling of a group. Reentrant, because the garbage collector may
+        # run the scorer's finalizer, hence close(), on a thread that holds it.
+        self._lock = threading.RLock()
+        self._handle = handle  # 0 once closed
+        self._waiting: dict[int, Pending] = {}
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def handle(self) -> int:
+        """The scorer's handle. Raises ForkedError or ClosedError."""
+        _ffi.check_fork()
+        if self._closed:
+            raise ClosedError("the scorer is closed")
+        return self._handle
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def start(self, pending: Pending, call: Start) -> None:
+        # Checked before the lock is touched: in a forked child it may be held by
+        # a thread that is not there.
+        self.handle()
+        with self._lock:
+            handle = self.handle()
+            if self._thread is None:
+                self._thread = self._start_thread(handle)
+            # Under the lock, so that the thread cannot meet the completion
+            # before the table knows the ticket.
+            call(_ffi.library(), handle, pending.ticket)
+            self._waiting[pending.ticket.number] = pending
+
+    def cancel(self, pending: Pending) -> None:
+        """Ends one group with CancelledError. Does nothing for one that has ended."""
+        if _ffi.forked() or not pending.ticket.number:
+            return
+        with self._lock:
+            if pending.done or self._closed:
+                return
+            self._waiting.pop(pending.ticket.number, None)
+            pending.settle(Outcome(None, errors.CANCELLED, "the group was cancelled"))
+            try:
+                _ffi.library().cancel(self._handle, pending.ticket)
+            except ClosedError:
+                pass  # it has just ended by itself
+
+    def close(self, deadline_ms: int) -> None:
+        """Ends every group in flight with ClosedError, then closes the handle. Idempotent."""
+        if _ffi.forked():
+            return
+        with self._lock:
+            self._end(Outcome(None, errors.HANDLE, "the scorer was closed while the group was in flight"))
+            handle, self._handle = self._handle, 0
+        if not handle:
+            return
+        try:
+            # Makes the event descriptor readable: the thread wakes, finds the
+            # handle gone and ends.
+            _ffi.library().scorer_close(handle, deadline_ms)
+        except (ClosedError, BusyError):
+            pass  # busy: what outlived the deadline is finished in the background
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_JOIN_S)
+
+    def _end(self, outcome: Outcome) -> None:
+        """Under the lock: nothing comes any more, so that nobody must wait."""
+        self._closed = True
+        for pending in self._waiting.values():
+            pending.settle(outcome)
+        self._waiting.clear()
+
+    def _start_thread(self, handle: int) -> threading.Thread:
+        # Our own duplicate: the library closes its descriptor with the scorer,
+        # and the number may be another file's by the time poll looks at it.
+        fd = os.dup(_ffi.library().event_fd(handle))
+        thread = threading.Thread(target=self._run, args=(handle, fd), name="rankbuffer-completions", daemon=True)
+        try:
+            thread.start()
+        except BaseException:
+            os.close(fd)
+            raise
+        return thread
+
+    def _run(self, handle: int, fd: int) -> None:
+        try:
+            # Not select(): descriptors above 1023 are common in a trainer.
+            readable = select.poll()
+            readable.register(fd, select.POLLIN)
+            while True:
+                readable.poll()
+                for completion in json.loads(_ffi.library().poll(handle)):
+                    self._deliver(completion)
+        except ClosedError:
+            pass  # close() has told those who waited
+        except BaseException as error:
+            with self._lock:
+                self._end(Outcome(None, errors.PANIC, f"the thread that takes completions ended: {error!r}"))
+            raise
+        finally:
+            os.close(fd)
+
+    def _deliver(self, completion: dict[str, Any]) -> None:
+        with self._lock:
+            pending = self._waiting.pop(completion["ticket"], None)
+            if pending is None:
+                return  # cancelled or closed meanwhile
+            error = completion.get("error")
+            if error is None:
+                pending.settle(Outcome(completion["result"]))
+            else:
+                pending.settle(Outcome(None, error["code"], error["message"]))

@@ -1,0 +1,86 @@
+"""Everything a scorer is built from, as one value that pickles."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from .errors import ConfigError
+from .judges import Judge, SimulatedJudge, judge_from_dict
+from .methods import Method, RankBuffer, method_from_dict
+
+_LIMITS = ("max_response_bytes", "max_group_size", "max_groups")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorerConfig:
+    """What ``Scorer(...)`` takes. It pickles, which a scorer never does.
+
+    ``seed`` decides the order in which responses are shown. ``on_failure`` says
+    what a failed response is rewarded with: the mean of its group (so that its
+    advantage is 0), 0 for the whole group (``"neutral"``), or an exception.
+    ``reasoning`` names the tags of the reasoning that the judge must not see;
+    None shows responses whole. ``prompts`` replaces prompt templates by files,
+    by kind of call. Limits left at None are the library's.
+    """
+
+    judge: Judge | SimulatedJudge
+    method: Method = field(default_factory=RankBuffer)
+    seed: int = 0
+    on_failure: Literal["mean", "neutral", "raise"] = "mean"
+    reasoning: tuple[str, str] | None = ("<think>", "</think>")
+    prompts: Mapping[str, str | os.PathLike[str]] | None = None
+    max_response_bytes: int | None = None
+    max_group_size: int | None = None
+    max_groups: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The config as the library takes it. Holds the judge's key."""
+        if not isinstance(self.judge, (Judge, SimulatedJudge)):
+            raise ConfigError(f"judge must be a Judge or a SimulatedJudge, got {type(self.judge).__name__}")
+        if not isinstance(self.method, Method):
+            raise ConfigError(f"method must be one of the method classes, got {_name(self.method)}")
+        config: dict[str, Any] = {
+            "method": self.method.to_json(),
+            "judge": self.judge.to_json(),
+            "seed": self.seed,
+            "on_failure": self.on_failure,
+            "reasoning": _tags(self.reasoning),
+        }
+        if self.prompts is not None:
+            config["prompts"] = {kind: os.fspath(path) for kind, path in self.prompts.items()}
+        limits = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
+        if limits:
+            config["limits"] = limits
+        return config
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any]) -> ScorerConfig:
+        """From nested mappings as YAML or JSON files hold them: ``{"method": {"name", ...}, "judge": {...}, ...}``."""
+        known = {f.name for f in fields(cls)}
+        for option in options:
+            if option not in known:
+                raise ConfigError(f"{option}: unknown option, known are {', '.join(sorted(known))}")
+        given = dict(options)
+        if "judge" not in given:
+            raise ConfigError("judge: missing")
+        given["judge"] = judge_from_dict(given["judge"])
+        if "method" in given:
+            given["method"] = method_from_dict(given["method"])
+        if isinstance(given.get("reasoning"), list):
+            given["reasoning"] = tuple(given["reasoning"])
+        return cls(**given)
+
+
+def _tags(reasoning: tuple[str, str] | None) -> dict[str, str] | None:
+    if reasoning is None:
+        return None
+    if isinstance(reasoning, str) or len(reasoning) != 2:
+        raise ConfigError(f"reasoning must be a pair of tags (open, close) or None, got {reasoning!r}")
+    return {"open": reasoning[0], "close": reasoning[1]}
+
+
+def _name(value: object) -> str:
+    return value.__name__ if isinstance(value, type) else type(value).__name__

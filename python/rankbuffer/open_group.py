@@ -1,0 +1,202 @@
+"""A group that is fed response by response, while the policy still writes the others."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from . import _ffi
+from ._encode import encode, flag, integer, number, text
+from ._pump import Pending, Pump
+from .errors import ClosedError, InputError, RankBufferError
+from .types import GroupResult
+
+_MAX_EXPECTED = 2**31 - 1
+
+
+class _Feed:
+    """What the plain and the asyncio group share."""
+
+    def __init__(self, pump: Pump, pending: Pending, expected: int) -> None:
+        self._pump = pump
+        self._pending = pending
+        self._expected = expected
+        self._lock = threading.Lock()  # protects _taken
+        self._taken: set[int] = set()
+        self._result: GroupResult | None = None
+
+    @property
+    def result(self) -> GroupResult:
+        """The group's result, once the ``with`` block has ended."""
+        if self._result is None:
+            raise RankBufferError("the group has no result yet: it is there after the with block")
+        return self._result
+
+    def cancel(self) -> None:
+        """Gives the group up: whoever waits gets CancelledError, the buffer stays as it is."""
+        self._pending.cancel()
+
+    def _add(self, response: str, index: int | None, eligible: bool | None, format_score: float | None) -> int:
+        body: dict[str, Any] = {"text": text(response, "response")}
+        if eligible is not None:
+            body["eligible"] = flag(eligible, "eligible")
+        if format_score is not None:
+            body["format_score"] = number(format_score, "format_score")
+        encoded = encode(body)
+        handle = self._pump.handle()
+        place = self._take(index)
+        try:
+            _ffi.library().group_add(handle, self._pending.ticket, place, encoded)
+        except BaseException:
+            with self._lock:
+                self._taken.discard(place)
+            raise
+        return place
+
+    def _take(self, index: int | None) -> int:
+        with self._lock:
+            if index is None:
+                index = next((i for i in range(self._expected) if i not in self._taken), self._expected)
+                if index == self._expected:
+                    raise InputError(f"the group expects {self._expected} responses and has them all")
+            index = integer(index, "index")
+            if not 0 <= index < self._expected:
+                raise InputError(
+                    f"index: {index} is not in 0..{self._expected - 1}, the group expects {self._expected}"
+                )
+            if index in self._taken:
+                raise InputError(f"index: {index} was added before")
+            self._taken.add(index)
+        return index
+
+    def _close(self) -> None:
+        try:
+            _ffi.library().group_close(self._pump.handle(), self._pending.ticket)
+        except ClosedError:
+            # It has closed by itself: with its last response, at its deadline,
+            # or with the scorer. What it came to is in its outcome.
+            pass
+
+
+class Group(_Feed):
+    """An open group of plain code; safe to feed from several threads."""
+
+    def add(
+        self,
+        response: str,
+        index: int | None = None,
+        *,
+        eligible: bool | None = None,
+        format_score: float | None = None,
+    ) -> int:
+        """Hands one response over and returns its place at once; judging starts where the method can.
+
+        ``index`` is the response's place in the result, by default the first
+        that is free.
+        """
+        return self._add(response, index, eligible, format_score)
+
+    def _finish(self) -> None:
+        self._close()
+        self._result = GroupResult.from_json(self._pending.wait())
+
+
+class AsyncGroup(_Feed):
+    """An open group of asyncio code."""
+
+    async def add(
+        self,
+        response: str,
+        index: int | None = None,
+        *,
+        eligible: bool | None = None,
+        format_score: float | None = None,
+    ) -> float:
+        """Hands one response over and waits for its reward, which is there when the whole group is done.
+
+        ``index`` is the response's place in the result, by default the first
+        that is free. Cancelling this call leaves the response in the group.
+        """
+        place = self._add(response, index, eligible, format_score)
+        return (await self.wait()).rewards[place]
+
+    def add_nowait(
+        self,
+        response: str,
+        index: int | None = None,
+        *,
+        eligible: bool | None = None,
+        format_score: float | None = None,
+    ) -> int:
+        """Hands one response over and returns its place at once."""
+        return self._add(response, index, eligible, format_score)
+
+    async def wait(self) -> GroupResult:
+        """The result, once the group is done: with its last response, or after the ``async with`` block."""
+        if self._result is None:
+            self._result = GroupResult.from_json(await self._pending.wait_async())
+        return self._result
+
+    async def _finish(self) -> None:
+        self._close()
+        await self.wait()
+
+
+class OpenGroup:
+    """What ``Scorer.open_group`` returns: a group that opens with ``with`` or ``async with``.
+
+    The end of the block closes the group with the responses that came and waits
+    for its result; an exception in the block, or Ctrl-C, cancels it.
+    """
+
+    def __init__(self, pump: Pump, body: bytes, expected: int) -> None:
+        self._pump = pump
+        self._body = body
+        self._expected = integer(expected, "expected")
+        if not 1 <= self._expected <= _MAX_EXPECTED:
+            raise InputError(f"expected: {expected} is not a number of responses, at least 1")
+        self._plain: Group | None = None
+        self._async: AsyncGroup | None = None
+
+    def __enter__(self) -> Group:
+        self._plain = Group(self._pump, self._open(), self._expected)
+        return self._plain
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        group = self._plain
+        assert group is not None
+        if error is not None:
+            group.cancel()
+            return
+        try:
+            group._finish()
+        except BaseException:
+            group.cancel()
+            raise
+
+    async def __aenter__(self) -> AsyncGroup:
+        self._async = AsyncGroup(self._pump, self._open(), self._expected)
+        return self._async
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        group = self._async
+        assert group is not None
+        if error is not None:
+            group.cancel()
+            return
+        try:
+            await group._finish()
+        except BaseException:
+            group.cancel()
+            raise
+
+    def _open(self) -> Pending:
+        if self._plain is not None or self._async is not None:
+            raise RankBufferError("a group opens once; call open_group again for another")
+        pending = Pending(self._pump)
+        try:
+            pending.start(lambda lib, handle, ticket: lib.group_open(handle, self._body, self._expected, ticket))
+        except BaseException:
+            pending.cancel()
+            raise
+        return pending

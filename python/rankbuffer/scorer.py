@@ -1,0 +1,323 @@
+"""The scorer: a method, a judge and a quality scale for each query."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, SupportsFloat, TypeAlias
+
+from . import _ffi
+from ._encode import describe, encode, flag, flags, integer, milliseconds, numbers, text, texts
+from ._pump import Pending, Pump
+from .config import ScorerConfig
+from .errors import ConfigError, InputError
+from .judges import Judge, SimulatedJudge
+from .methods import Method, RankBuffer
+from .open_group import OpenGroup
+from .types import Buffer, GroupResult, Query, Rubric
+
+Rubrics: TypeAlias = "Sequence[Rubric | str | Mapping[str, Any]]"
+
+_CLOSE_S = 5.0
+
+
+class Scorer:
+    """Turns groups of responses to a query into rewards.
+
+    Arguments are those of :class:`ScorerConfig`. All methods are safe to call
+    from any thread and any event loop. Use it in a ``with`` block, or close it.
+    A scorer does not pickle and does not survive a fork: pickle ``scorer.config``
+    and build another with ``Scorer.from_config``.
+    """
+
+    def __init__(
+        self,
+        *,
+        judge: Judge | SimulatedJudge,
+        method: Method | None = None,
+        seed: int = 0,
+        on_failure: Literal["mean", "neutral", "raise"] = "mean",
+        reasoning: tuple[str, str] | None = ("<think>", "</think>"),
+        prompts: Mapping[str, str | os.PathLike[str]] | None = None,
+        max_response_bytes: int | None = None,
+        max_group_size: int | None = None,
+        max_groups: int | None = None,
+    ) -> None:
+        self._config = ScorerConfig(
+            judge=judge,
+            method=method if method is not None else RankBuffer(),
+            seed=seed,
+            on_failure=on_failure,
+            reasoning=reasoning,
+            prompts=prompts,
+            max_response_bytes=max_response_bytes,
+            max_group_size=max_group_size,
+            max_groups=max_groups,
+        )
+        body = encode(self._config.to_json(), ConfigError)
+        try:
+            handle = _ffi.library().scorer_new(body)
+        except InputError as error:
+            raise ConfigError(str(error)) from None
+        self._pump = Pump(handle)
+        # Runs when the scorer is collected and at exit; must not refer to self.
+        self._finalizer = weakref.finalize(self, self._pump.close, milliseconds(_CLOSE_S, "deadline"))
+
+    @classmethod
+    def from_config(cls, config: ScorerConfig) -> Scorer:
+        """A scorer from a configuration that was unpickled or read from a file."""
+        return cls(**{name: getattr(config, name) for name in ScorerConfig.__dataclass_fields__})
+
+    @property
+    def config(self) -> ScorerConfig:
+        """What this scorer was built from; pickles."""
+        return self._config
+
+    # Queries and their scales.
+
+    def create_buffer(
+        self,
+        query_id: str,
+        *,
+        query: Query,
+        rubrics: Rubrics | None = None,
+        ranked: Sequence[str] | None = None,
+    ) -> None:
+        """Makes a query known; ``ranked`` responses, best first, start its scale.
+
+        A known query with the same content is left as it is; other content is a
+        ConflictError.
+        """
+        handle = self._pump.handle()
+        _ffi.library().buffer_create(handle, encode(describe(query_id, query, rubrics, ranked)))
+
+    def buffer(self, query_id: str) -> Buffer:
+        """The query's scale as it is now. NotFoundError for an unknown query."""
+        handle = self._pump.handle()
+        return Buffer.from_json(json.loads(_ffi.library().buffer_get(handle, query_id)))
+
+    def update(self, result: GroupResult | str) -> None:
+        """Applies the maintenance of a group scored with ``update=False`` (its result, or its group id).
+
+        StaleError if the scale has changed since.
+        """
+        group_id = result.group_id if isinstance(result, GroupResult) else result
+        _ffi.library().update(self._pump.handle(), group_id)
+
+    # Groups.
+
+    def score_group(
+        self,
+        query_id: str,
+        responses: Sequence[str],
+        *,
+        query: Query | None = None,
+        rubrics: Rubrics | None = None,
+        ranked: Sequence[str] | None = None,
+        reference: str | None = None,
+        eligible: Sequence[bool] | None = None,
+        format_scores: Sequence[SupportsFloat] | None = None,
+        epoch: int | None = None,
+        step: int | None = None,
+        update: bool = True,
+        validate: bool = False,
+        deadline: float | None = None,
+    ) -> GroupResult:
+        """Scores a group and waits; Ctrl-C cancels it and goes through at once.
+
+        ``query``, ``rubrics`` and ``ranked`` (best first) are needed the first
+        time a query is seen, unless ``create_buffer`` gave them. Responses not
+        ``eligible`` are treated as empty. ``reference`` is the response that PRC
+        compares with. ``epoch`` defaults to the number of groups ranked for the
+        query. ``update=False`` leaves the scale as it is until ``update``;
+        ``validate=True`` scores each response against the scale and never changes
+        it. ``deadline`` is in seconds from now; responses not judged by then have
+        the status ``timeout``.
+        """
+        body = _group(
+            query_id, responses, query, rubrics, ranked, reference, eligible, format_scores,
+            epoch, step, update, validate, deadline,
+        )  # fmt: skip
+        pending = Pending(self._pump)
+        try:
+            _submit(pending, body)
+            return GroupResult.from_json(pending.wait())
+        except BaseException:
+            pending.cancel()
+            raise
+
+    async def score_group_async(
+        self,
+        query_id: str,
+        responses: Sequence[str],
+        *,
+        query: Query | None = None,
+        rubrics: Rubrics | None = None,
+        ranked: Sequence[str] | None = None,
+        reference: str | None = None,
+        eligible: Sequence[bool] | None = None,
+        format_scores: Sequence[SupportsFloat] | None = None,
+        epoch: int | None = None,
+        step: int | None = None,
+        update: bool = True,
+        validate: bool = False,
+        deadline: float | None = None,
+    ) -> GroupResult:
+        """``score_group`` for asyncio. Cancelling the task cancels the group."""
+        body = _group(
+            query_id, responses, query, rubrics, ranked, reference, eligible, format_scores,
+            epoch, step, update, validate, deadline,
+        )  # fmt: skip
+        pending = Pending(self._pump)
+        try:
+            _submit(pending, body)
+            return GroupResult.from_json(await pending.wait_async())
+        except BaseException:
+            pending.cancel()
+            raise
+
+    def open_group(
+        self,
+        query_id: str,
+        *,
+        expected: int,
+        query: Query | None = None,
+        rubrics: Rubrics | None = None,
+        ranked: Sequence[str] | None = None,
+        reference: str | None = None,
+        epoch: int | None = None,
+        step: int | None = None,
+        update: bool = True,
+        validate: bool = False,
+        deadline: float | None = None,
+    ) -> OpenGroup:
+        """A group whose ``expected`` responses come one by one, judged as they come.
+
+        ::
+
+            async with scorer.open_group("q1", expected=8) as group:
+                reward = await group.add(text)  # one task for each response
+            group.result
+
+        With ``with``, ``group.add(text)`` returns at once and ``group.result`` is
+        there after the block. The group takes its turn among the groups of its
+        query when the block is entered, and they wait for it to close: give a
+        ``deadline`` where a response may never come. Other arguments as in
+        ``score_group``.
+        """
+        self._pump.handle()
+        fields = describe(query_id, query, rubrics, ranked)
+        fields |= _terms(reference, epoch, step, update, validate, deadline)
+        return OpenGroup(self._pump, encode(fields), expected)
+
+    # All queries at once.
+
+    def snapshot(self, path: str | os.PathLike[str]) -> None:
+        """Writes every scale to a file, whole or not at all, while scoring goes on.
+
+        Each query is in it as before or after a whole group. Equal scales give
+        equal bytes.
+        """
+        _ffi.library().snapshot(self._pump.handle(), _ffi.c_path(path))
+
+    def restore(self, path: str | os.PathLike[str]) -> None:
+        """Replaces every scale by those of a file. On any error the scorer stays as it was.
+
+        BusyError while groups are in flight; CheckpointError for a file that is
+        damaged, foreign or from a newer version.
+        """
+        _ffi.library().restore(self._pump.handle(), _ffi.c_path(path))
+
+    def stats(self) -> dict[str, Any]:
+        """The cost ledger: calls, tokens and latencies by kind of call, so far."""
+        stats: dict[str, Any] = json.loads(_ffi.library().stats(self._pump.handle()))
+        return stats
+
+    # The end.
+
+    def close(self, deadline: float = _CLOSE_S) -> None:
+        """Cancels what is in flight and closes; whoever waits gets ClosedError. Idempotent.
+
+        Returns after ``deadline`` seconds at the latest; what is not done by then
+        ends in the background.
+        """
+        self._pump.close(milliseconds(deadline, "deadline"))
+        self._finalizer.detach()
+
+    @property
+    def closed(self) -> bool:
+        return self._pump.closed
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " closed" if self.closed else ""
+        return f"<Scorer {self._config.method.name}{state}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Scorer holds native memory and cannot be pickled or copied; "
+            "pass scorer.config and build another with Scorer.from_config"
+        )
+
+
+def inspect(path: str | os.PathLike[str], query_id: str | None = None) -> dict[str, Any]:
+    """What a checkpoint holds: its listing, or one query's buffer as JSON."""
+    found: dict[str, Any] = json.loads(_ffi.library().inspect(_ffi.c_path(path), query_id))
+    return found
+
+
+def _submit(pending: Pending, body: bytes) -> None:
+    pending.start(lambda library, handle, ticket: library.score_submit(handle, body, ticket))
+
+
+def _group(
+    query_id: str,
+    responses: Sequence[str],
+    query: Query | None,
+    rubrics: Rubrics | None,
+    ranked: Sequence[str] | None,
+    reference: str | None,
+    eligible: Sequence[bool] | None,
+    format_scores: Sequence[SupportsFloat] | None,
+    epoch: int | None,
+    step: int | None,
+    update: bool,
+    validate: bool,
+    deadline: float | None,
+) -> bytes:
+    fields = describe(query_id, query, rubrics, ranked)
+    fields["responses"] = texts(responses, "responses")
+    if eligible is not None:
+        fields["eligible"] = flags(eligible, "eligible")
+    if format_scores is not None:
+        fields["format_scores"] = numbers(format_scores, "format_scores")
+    fields |= _terms(reference, epoch, step, update, validate, deadline)
+    return encode(fields)
+
+
+def _terms(
+    reference: str | None,
+    epoch: int | None,
+    step: int | None,
+    update: bool,
+    validate: bool,
+    deadline: float | None,
+) -> dict[str, Any]:
+    """How a group is to be scored; what was not given is left out."""
+    fields: dict[str, Any] = {"update": flag(update, "update"), "validate": flag(validate, "validate")}
+    if reference is not None:
+        fields["reference"] = text(reference, "reference")
+    if epoch is not None:
+        fields["epoch"] = integer(epoch, "epoch")
+    if step is not None:
+        fields["step"] = integer(step, "step")
+    if deadline is not None:
+        fields["deadline_ms"] = milliseconds(deadline, "deadline")
+    return fields
