@@ -193,14 +193,14 @@ func writeIDs(b *strings.Builder, n int) {
 	}
 }
 
-// writeCandidateIDs writes the candidates' numbers as a JSON list: [0, 1, 2].
+// writeCandidateIDs writes the candidates' ids as a JSON list: ["R0", "R1"].
 func writeCandidateIDs(b *strings.Builder, n int) {
 	b.WriteByte('[')
 	for i := range n {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(strconv.Itoa(i))
+		b.WriteString(strconv.Quote("R" + strconv.Itoa(i)))
 	}
 	b.WriteByte(']')
 }

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rankbuffer/rankbuffer/core/strict"
+)
+
+// ErrConfig is wrapped by every error about a configuration.
+var ErrConfig = errors.New("invalid simulated judge")
+
+// Config says what the judge knows and how badly it sees. The zero value of
+// every field but Qualities is exact, instant and never fails.
+type Config struct {
+	// Qualities gives each text its quality, on any scale (that of the replay
+	// file is log-odds). A text that stands behind a reasoning block (<think>)
+	// is also known by what follows the block, as that is all a judge is shown;
+	// where several then look the same, their mean quality counts.
+	Qualities map[string]float64 `json:"qualities"`
+
+	Sigma        float64 `json:"sigma"`         // std of the error of one text in one call, in units of quality
+	Drift        float64 `json:"drift"`         // std of a shift common to all texts of a call
+	Taste        float64 `json:"taste"`         // std of an error that stays with a text
+	Crowding     float64 `json:"crowding"`      // relative growth of Sigma per text beyond the second
+	PositionBias float64 `json:"position_bias"` // added to the first of several texts; below 0 it repels
+
+	LatencyMS     float64 `json:"latency_ms"`     // how long each call takes, in milliseconds
+	FailureRate   float64 `json:"failure_rate"`   // share of attempts that fail like a 500, 0..1
+	MalformedRate float64 `json:"malformed_rate"` // share of the other attempts with an unusable answer, 0..1
+	Seed          int64   `json:"seed"`
+}
+
+const (
+	maxLatencyMS = 24 * 60 * 60 * 1000 // one day, well within what time.Duration can hold
+	maxScale     = 1e100               // no sum or product of the formula leaves float64 then
+)
+
+// ParseConfig decodes a configuration. Unknown fields and values out of range
+// are errors that name the field and wrap ErrConfig.
+func ParseConfig(data []byte) (Config, error) {
+	var c Config
+	if err := strict.Unmarshal("simulated judge", data, &c); err != nil {
+		return Config{}, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return c, c.validate()
+}
+
+// Split takes the simulated judge's own fields out of a judge configuration
+// that also holds others (type, max_concurrency, ...) and returns these
+// untouched, for whoever knows them to refuse the rest.
+func Split(data []byte) (c Config, others []byte, err error) {
+	var all map[string]json.RawMessage
+	if err := strict.Unmarshal("judge", data, &all); err != nil {
+		return Config{}, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	own := map[string]json.RawMessage{}
+	for _, name := range fields {
+		if value, ok := all[name]; ok {
+			own[name] = value
+			delete(all, name)
+		}
+	}
+	mine, err := json.Marshal(own)
+	if err != nil {
+		return Config{}, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if c, err = ParseConfig(mine); err != nil {
+		return Config{}, nil, err
+	}
+	if others, err = json.Marshal(all); err != nil {
+		return Config{}, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return c, others, nil
+}
+
+var fields = []string{"qualities", "sigma", "drift", "taste", "crowding", "position_bias",
+	"latency_ms", "failure_rate", "malformed_rate", "seed"}
+
+func (c Config) validate() error {
+	for _, f := range []struct {
+		name     string
+		value    float64
+		min, max float64
+	}{
+		{"sigma", c.Sigma, 0, maxScale},
+		{"drift", c.Drift, 0, maxScale},
+		{"taste", c.Taste, 0, maxScale},
+		{"crowding", c.Crowding, 0, maxScale},
+		{"position_bias", c.PositionBias, -maxScale, maxScale},
+		{"latency_ms", c.LatencyMS, 0, maxLatencyMS},
+		{"failure_rate", c.FailureRate, 0, 1},
+		{"malformed_rate", c.MalformedRate, 0, 1},
+	} {
+		if !(f.value >= f.min && f.value <= f.max) { // NaN fails too
+			return fmt.Errorf("%w: %s: %v is not between %v and %v", ErrConfig, f.name, f.value, f.min, f.max)
+		}
+	}
+	for text, quality := range c.Qualities {
+		if !(math.Abs(quality) <= maxScale) {
+			return fmt.Errorf("%w: qualities: %v, given for a text of %d bytes, is not between %v and %v",
+				ErrConfig, quality, len(text), -maxScale, maxScale)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/rankbuffer/rankbuffer/core/judge"
+)
+
+// maxBody bounds a request, in bytes.
+const maxBody = 64 << 20
+
+// Handler serves a judge by OpenAI's protocol: POST /v1/chat/completions and
+// GET /v1/models. Answers, token counts and failures are those of the judge in
+// process; keys are not checked, and any model name will do.
+func Handler(j judge.Judge) http.Handler {
+	h := &handler{judge: j}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", h.complete)
+	mux.HandleFunc("GET /v1/models", h.models)
+	mux.HandleFunc("/v1/chat/completions", notAllowed)
+	mux.HandleFunc("/v1/models", notAllowed)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, "no such path: "+strconv.Quote(r.URL.Path)+"; the base URL ends in /v1")
+	})
+	return mux
+}
+
+type handler struct {
+	judge  judge.Judge
+	lastID atomic.Uint64
+}
+
+func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		status := http.StatusBadRequest
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		refuse(w, status, "reading the request: "+err.Error())
+		return
+	}
+	var chat chatRequest
+	if err := json.Unmarshal(body, &chat); err != nil {
+		refuse(w, http.StatusBadRequest, "the request is not a chat completion request: "+err.Error())
+		return
+	}
+	req, err := chat.judgeRequest()
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	reply, err := h.judge.Judge(r.Context(), req)
+	if err != nil {
+		refuse(w, statusOf(err), err.Error())
+		return
+	}
+	respond(w, http.StatusOK, newChatResponse(h.lastID.Add(1), chat.Model, reply))
+}
+
+// statusOf is the status an error came with, or 500.
+func statusOf(err error) int {
+	if failure := (*judge.Error)(nil); errors.As(err, &failure) && failure.StatusCode != 0 {
+		return failure.StatusCode
+	}
+	return http.StatusInternalServerError
+}
+
+func (h *handler) models(w http.ResponseWriter, _ *http.Request) {
+	type model struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Created int64  `json:"created"`
+		OwnedBy string `json:"owned_by"`
+	}
+	respond(w, http.StatusOK, struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{"list", []model{{ModelName, "model", 0, "rankbuffer"}}})
+}
+
+func notAllowed(w http.ResponseWriter, r *http.Request) {
+	refuse(w, http.StatusMethodNotAllowed, r.Method+" is not allowed here")
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	respond(w, status, newChatError(status, message))
+}
+
+func respond(w http.ResponseWriter, status int, v any) {
+	body, err := encode(v)
+	if err != nil { // an infinite log-probability, say
+		status, body = http.StatusInternalServerError, []byte(`{"error": {"message": "the answer cannot be encoded", "type": "server_error"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the peer may be gone; nobody is left to tell
+}
