@@ -1,0 +1,70 @@
+# Every target starts from nothing: it makes .venv, installs the pinned tools and
+# builds the library as needed. Needed on the machine: Go (see go.mod), gcc,
+# Python 3.10 or newer with venv.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+LIB := python/rankbuffer/_lib/librankbuffer.so
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+GO_SOURCES := go.mod go.sum $(shell find core capi build -type f \
+	! -name '*_test.go' ! -path '*/testdata/*' ! -path '*/__pycache__/*')
+PY_DIRS := python tests build setup.py
+
+.PHONY: all demo test test-go test-python lint lint-go lint-python wheel bench clean
+
+all: $(LIB) $(VENV)/.ready
+
+# RankBuffer on the sample that comes with it: one query's ladder as it grows.
+demo: all
+	$(BIN)/rankbuffer demo
+
+test: test-go test-python
+
+test-go:
+	go vet ./...
+	go test -race ./...
+
+# tests/abi compiles and runs the C program, tests/wheel builds a wheel.
+test-python: all
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests
+
+lint: lint-go lint-python
+
+lint-go:
+	@unformatted=$$(gofmt -l core capi tests); \
+	if [ -n "$$unformatted" ]; then echo "gofmt -w these:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+lint-python: $(VENV)/.ready
+	$(BIN)/ruff check $(PY_DIRS)
+	$(BIN)/ruff format --check $(PY_DIRS)
+	$(BIN)/mypy --strict python/rankbuffer
+
+# dist/rankbuffer-*-py3-none-*.whl
+wheel: $(VENV)/.ready
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
+# Prints ratios; see tests/bench/README.md.
+bench: all
+	$(BIN)/python tests/bench/step.py
+	$(BIN)/python tests/bench/gil.py
+	$(BIN)/python tests/bench/snapshot.py
+
+clean:
+	rm -rf $(VENV) .work dist python/rankbuffer/_lib python/*.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache
+	find python tests build -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(LIB): $(GO_SOURCES) pyproject.toml
+	$(PYTHON) build/gobuild.py -o $@
+
+# Editable, so that the sources are what runs; the library it builds is $(LIB).
+$(VENV)/.ready: pyproject.toml setup.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
