@@ -18,7 +18,7 @@ func TestContainTurnsPanicsIntoErrors(t *testing.T) {
 		var p *panicError
 		if !errors.As(err, &p) || codeOf(err) != codePanic {
 			t.Errorf("%s: got %v (code %d), want a panicError", name, err, codeOf(err))
-		} else if !strings.Contains(err.Error(), "handles_test.go") {
+		} else if !strings.Contains(err.Error(), "guard_test.go") {
 			t.Errorf("%s: the error does not say where it came from:\n%v", name, err)
 		}
 	}
