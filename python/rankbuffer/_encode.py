@@ -50,7 +50,10 @@ def _complaint(value: Any, where: str) -> str | None:
                 return found
         return None
     if isinstance(value, (list, tuple)):
-        return next((found for i, item in enumerate(value) if (found := _complaint(item, f"{where}[{i}]"))), None)
+        return next(
+            (found for i, item in enumerate(value) if (found := _complaint(item, f"{where}[{i}]"))),
+            None,
+        )
     return f"{where}: cannot use a value of type {type(value).__name__}"
 
 
@@ -60,8 +63,8 @@ def _surrogate(text: str, where: str) -> str | None:
     except UnicodeEncodeError as bad:
         code = ord(text[bad.start])
         return (
-            f"{where}: lone surrogate U+{code:04X} at character {bad.start} is not valid Unicode text; "
-            'decode the tokens with errors="replace"'
+            f"{where}: lone surrogate U+{code:04X} at character {bad.start} is not valid "
+            'Unicode text; decode the tokens with errors="replace"'
         )
     return None
 
@@ -130,11 +133,15 @@ def query(value: Query, where: str = "query") -> str | list[dict[str, str]]:
     for i, message in enumerate(items(value, where)):
         if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
             raise InputError(f'{where}[{i}] must be {{"role", "content"}} with text content')
-        messages.append({key: text(message[key], f"{where}[{i}].{key}") for key in ("role", "content")})
+        messages.append(
+            {key: text(message[key], f"{where}[{i}].{key}") for key in ("role", "content")}
+        )
     return messages
 
 
-def rubrics(values: Iterable[Rubric | str | Mapping[str, Any]], where: str = "rubrics") -> list[dict[str, Any]]:
+def rubrics(
+    values: Iterable[Rubric | str | Mapping[str, Any]], where: str = "rubrics"
+) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for i, value in enumerate(items(values, where)):
         if isinstance(value, str):

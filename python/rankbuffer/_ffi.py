@@ -283,8 +283,9 @@ def check_fork() -> None:
     """Raises ForkedError in a child forked after the library was loaded."""
     if _forked:
         raise ForkedError(
-            "this process was forked after the RankBuffer library had been loaded and cannot use it; "
-            "start workers with the 'spawn' method, or create the first Scorer after the fork"
+            "this process was forked after the RankBuffer library had been loaded and cannot "
+            "use it; start workers with the 'spawn' method, or create the first Scorer after "
+            "the fork"
         )
 
 
@@ -310,6 +311,10 @@ def _path() -> Path:
     override = os.environ.get("RANKBUFFER_LIBRARY")
     path = Path(override) if override else Path(__file__).parent / "_lib" / "librankbuffer.so"
     if not path.is_file():
-        hint = "RANKBUFFER_LIBRARY points there" if override else "install the wheel, or run `make build`"
+        hint = (
+            "RANKBUFFER_LIBRARY points there"
+            if override
+            else "install the wheel, or run `make build`"
+        )
         raise LibraryError(f"the native library {path} does not exist: {hint}")
     return path

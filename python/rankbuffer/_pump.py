@@ -20,6 +20,7 @@ import select
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from . import _ffi, errors
@@ -92,8 +93,9 @@ class Pump:
     """
 
     def __init__(self, handle: int) -> None:
-        # Protects what is below, and every settling of a group. Reentrant, because the garbage collector may
-        # run the scorer's finalizer, hence close(), on a thread that holds it.
+        # Protects what is below, and every settling of a group. Reentrant, because
+        # the garbage collector may run the scorer's finalizer, hence close(), on a
+        # thread that holds it.
         self._lock = threading.RLock()
         self._handle = handle  # 0 once closed
         self._waiting: dict[int, Pending] = {}
@@ -133,26 +135,24 @@ class Pump:
                 return
             self._waiting.pop(pending.ticket.number, None)
             pending.settle(Outcome(None, errors.CANCELLED, "the group was cancelled"))
-            try:
+            with suppress(ClosedError):  # it has just ended by itself
                 _ffi.library().cancel(self._handle, pending.ticket)
-            except ClosedError:
-                pass  # it has just ended by itself
 
     def close(self, deadline_ms: int) -> None:
         """Ends every group in flight with ClosedError, then closes the handle. Idempotent."""
         if _ffi.forked():
             return
         with self._lock:
-            self._end(Outcome(None, errors.HANDLE, "the scorer was closed while the group was in flight"))
+            self._end(
+                Outcome(None, errors.HANDLE, "the scorer was closed while the group was in flight")
+            )
             handle, self._handle = self._handle, 0
         if not handle:
             return
-        try:
-            # Makes the event descriptor readable: the thread wakes, finds the
-            # handle gone and ends.
+        # Makes the event descriptor readable: the thread wakes, finds the handle
+        # gone and ends. Busy: what outlived the deadline ends in the background.
+        with suppress(ClosedError, BusyError):
             _ffi.library().scorer_close(handle, deadline_ms)
-        except (ClosedError, BusyError):
-            pass  # busy: what outlived the deadline is finished in the background
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(_JOIN_S)
@@ -168,7 +168,9 @@ class Pump:
         # Our own duplicate: the library closes its descriptor with the scorer,
         # and the number may be another file's by the time poll looks at it.
         fd = os.dup(_ffi.library().event_fd(handle))
-        thread = threading.Thread(target=self._run, args=(handle, fd), name="rankbuffer-completions", daemon=True)
+        thread = threading.Thread(
+            target=self._run, args=(handle, fd), name="rankbuffer-completions", daemon=True
+        )
         try:
             thread.start()
         except BaseException:
@@ -189,7 +191,11 @@ class Pump:
             pass  # close() has told those who waited
         except BaseException as error:
             with self._lock:
-                self._end(Outcome(None, errors.PANIC, f"the thread that takes completions ended: {error!r}"))
+                self._end(
+                    Outcome(
+                        None, errors.PANIC, f"the thread that takes completions ended: {error!r}"
+                    )
+                )
             raise
         finally:
             os.close(fd)

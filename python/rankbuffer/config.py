@@ -39,7 +39,9 @@ class ScorerConfig:
     def to_json(self) -> dict[str, Any]:
         """The config as the library takes it. Holds the judge's key."""
         if not isinstance(self.judge, (Judge, SimulatedJudge)):
-            raise ConfigError(f"judge must be a Judge or a SimulatedJudge, got {type(self.judge).__name__}")
+            raise ConfigError(
+                f"judge must be a Judge or a SimulatedJudge, got {type(self.judge).__name__}"
+            )
         if not isinstance(self.method, Method):
             raise ConfigError(f"method must be one of the method classes, got {_name(self.method)}")
         config: dict[str, Any] = {
@@ -58,7 +60,10 @@ class ScorerConfig:
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> ScorerConfig:
-        """From nested mappings as YAML or JSON files hold them: ``{"method": {"name", ...}, "judge": {...}, ...}``."""
+        """From nested mappings, as YAML or JSON files hold them.
+
+        ``{"method": {"name": ..., option: value}, "judge": {option: value}, ...}``
+        """
         known = {f.name for f in fields(cls)}
         for option in options:
             if option not in known:
@@ -78,7 +83,9 @@ def _tags(reasoning: tuple[str, str] | None) -> dict[str, str] | None:
     if reasoning is None:
         return None
     if isinstance(reasoning, str) or len(reasoning) != 2:
-        raise ConfigError(f"reasoning must be a pair of tags (open, close) or None, got {reasoning!r}")
+        raise ConfigError(
+            f"reasoning must be a pair of tags (open, close) or None, got {reasoning!r}"
+        )
     return {"open": reasoning[0], "close": reasoning[1]}
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from . import _ffi
 from ._encode import encode, milliseconds, number
-from .errors import ClosedError, ConfigError, RankBufferError
+from .errors import BusyError, ClosedError, ConfigError, RankBufferError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,11 +19,15 @@ class Judge:
 
     The key comes from the environment variable that ``api_key_env`` names, read
     when a scorer is built; a judge given ``api_key`` itself carries it along when
-    pickled. ``timeout`` is for one request and ``group_timeout`` for a whole
-    group, in seconds. ``extra_body`` is merged into each request, for example
+    pickled. ``timeout`` is for one attempt and ``group_timeout`` for a whole
+    group, in seconds; so are ``backoff``, the pause before the first of
+    ``max_retries`` that doubles for each further one, and ``backoff_max``.
+    ``max_concurrency`` bounds the requests in flight over all base URLs.
+    ``extra_body`` is merged into each request, for example
     ``{"chat_template_kwargs": {"enable_thinking": False}}``. Models that know no
     system role get its text in front of the first user message with
-    ``system_role=False``.
+    ``system_role=False``; those that refuse a temperature are not sent one with
+    ``omit_temperature=True``.
     """
 
     base_url: str | Sequence[str]
@@ -30,14 +35,17 @@ class Judge:
     api_key_env: str | None = None
     api_key: str | None = field(default=None, repr=False)
     temperature: float = 0.0
+    omit_temperature: bool = False
     max_tokens: int | None = None
     seed: int | None = None
     extra_body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] | None = field(default=None, repr=False)
-    timeout: float = 60.0
+    timeout: float = 120.0
     group_timeout: float = 600.0
     max_concurrency: int = 256
     max_retries: int = 3
+    backoff: float = 0.5
+    backoff_max: float = 30.0
     proxy: str | None = field(default=None, repr=False)
     system_role: bool = True
 
@@ -54,7 +62,9 @@ class Judge:
             # Read here: the library does not see later changes of os.environ.
             key = os.environ.get(self.api_key_env)
             if not key:
-                raise ConfigError(f"judge.api_key_env: the environment variable {self.api_key_env} is not set")
+                raise ConfigError(
+                    f"judge.api_key_env: the environment variable {self.api_key_env} is not set"
+                )
             del config["api_key_env"]
         if key is not None:
             config["api_key"] = key
@@ -82,23 +92,27 @@ class SimulatedJudge:
     failure_rate: float = 0.0
     malformed_rate: float = 0.0
     seed: int = 0
-    timeout: float = 60.0
+    timeout: float = 120.0
     group_timeout: float = 600.0
     max_concurrency: int = 256
     max_retries: int = 3
+    backoff: float = 0.5
+    backoff_max: float = 30.0
 
     def to_json(self) -> dict[str, Any]:
         """The judge as the library takes it."""
         config = _options(self)
         config["type"] = "simulated"
-        config["qualities"] = {t: number(q, f"judge.qualities[{t!r:.40}]") for t, q in self.qualities.items()}
+        config["qualities"] = {
+            t: number(q, f"judge.qualities[{t!r:.40}]") for t, q in self.qualities.items()
+        }
         return config
 
 
-_SECONDS = {"timeout": "timeout_s", "group_timeout": "group_timeout_s"}
+_SECONDS = {name: f"{name}_s" for name in ("timeout", "group_timeout", "backoff", "backoff_max")}
 
 # Options of the client, which the server of a simulated judge does not have.
-_CLIENT_ONLY = ("type", "timeout_s", "group_timeout_s", "max_concurrency", "max_retries")
+_CLIENT_ONLY = ("type", "max_concurrency", "max_retries", *_SECONDS.values())
 
 
 def _options(judge: Judge | SimulatedJudge) -> dict[str, Any]:
@@ -116,14 +130,19 @@ def judge_from_dict(options: Mapping[str, Any]) -> Judge | SimulatedJudge:
         raise ConfigError(f"judge must be a mapping of options, got {type(options).__name__}")
     given = dict(options)
     type_ = given.pop("type", "openai")
-    kinds: dict[str, type[Judge] | type[SimulatedJudge]] = {"openai": Judge, "simulated": SimulatedJudge}
+    kinds: dict[str, type[Judge] | type[SimulatedJudge]] = {
+        "openai": Judge,
+        "simulated": SimulatedJudge,
+    }
     kind = kinds.get(type_) if isinstance(type_, str) else None
     if kind is None:
         raise ConfigError(f"judge.type: {type_!r} is not one of openai, simulated")
     known = {f.name for f in fields(kind)}
     for option in given:
         if option not in known:
-            raise ConfigError(f"judge.{option}: unknown option, known are {', '.join(sorted(known))}")
+            raise ConfigError(
+                f"judge.{option}: unknown option, known are {', '.join(sorted(known))}"
+            )
     try:
         return kind(**given)
     except TypeError as missing:
@@ -142,7 +161,9 @@ class JudgeServer:
         for name in _CLIENT_ONLY:
             config.pop(name, None)
         library = _ffi.library()
-        self._handle = library.sim_start(encode({**config, "host": host, "port": port}, ConfigError))
+        self._handle = library.sim_start(
+            encode({**config, "host": host, "port": port}, ConfigError)
+        )
         self._url = library.sim_url(self._handle)
 
     @property
@@ -155,10 +176,8 @@ class JudgeServer:
         handle, self._handle = self._handle, 0
         if not handle or _ffi.forked():
             return
-        try:
+        with suppress(ClosedError, BusyError):  # busy: the rest ends in the background
             _ffi.library().sim_stop(handle, milliseconds(deadline, "deadline"))
-        except ClosedError:
-            pass
 
     def __enter__(self) -> JudgeServer:
         return self
@@ -170,7 +189,6 @@ class JudgeServer:
         raise TypeError("a JudgeServer cannot be pickled; pass its url")
 
     def __del__(self) -> None:
-        try:
+        # Never started, or the interpreter is going down.
+        with suppress(AttributeError, RankBufferError):
             self.close(deadline=0)
-        except (AttributeError, RankBufferError):
-            pass  # never started, or the interpreter is going down

@@ -34,12 +34,15 @@ class Method:
     def to_json(self) -> dict[str, Any]:
         """``{"name", options}``; options that are None are left out."""
         options = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"name": self.name, **{name: value for name, value in options.items() if value is not None}}
+        return {
+            "name": self.name,
+            **{name: value for name, value in options.items() if value is not None},
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankBuffer(Method):
-    """Places each response on the query's own scale of anchors, then orders those that share an interval.
+    """Places each response on its query's scale of anchors and orders those that share an interval.
 
     ``k0`` anchors at the start (at least 2), from the query's ranked responses
     or from its first group (``init``). ``max_anchors`` bounds the scale, which
@@ -194,7 +197,7 @@ class PairwiseWinRate(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class Listwise(Method):
-    """One call orders the whole group; ``repeats`` calls in other orders are averaged by Borda count."""
+    """One call orders the whole group; ``repeats`` in other orders are averaged by Borda count."""
 
     name: ClassVar[str] = "listwise"
 
@@ -234,5 +237,7 @@ def method_from_dict(options: Mapping[str, Any]) -> Method:
     known = {f.name for f in fields(kind)}
     for option in given:
         if option not in known:
-            raise ConfigError(f"method.{name}.{option}: unknown option, known are {', '.join(sorted(known))}")
+            raise ConfigError(
+                f"method.{name}.{option}: unknown option, known are {', '.join(sorted(known))}"
+            )
     return kind(**given)

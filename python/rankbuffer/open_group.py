@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any
 
 from . import _ffi
@@ -21,8 +22,9 @@ class _Feed:
         self._pump = pump
         self._pending = pending
         self._expected = expected
-        self._lock = threading.Lock()  # protects _taken
+        self._lock = threading.Lock()  # protects the two below
         self._taken: set[int] = set()
+        self._next = 0  # no free place is lower
         self._result: GroupResult | None = None
 
     @property
@@ -36,7 +38,9 @@ class _Feed:
         """Gives the group up: whoever waits gets CancelledError, the buffer stays as it is."""
         self._pending.cancel()
 
-    def _add(self, response: str, index: int | None, eligible: bool | None, format_score: float | None) -> int:
+    def _add(
+        self, response: str, index: int | None, eligible: bool | None, format_score: float | None
+    ) -> int:
         body: dict[str, Any] = {"text": text(response, "response")}
         if eligible is not None:
             body["eligible"] = flag(eligible, "eligible")
@@ -50,19 +54,22 @@ class _Feed:
         except BaseException:
             with self._lock:
                 self._taken.discard(place)
+                self._next = min(self._next, place)
             raise
         return place
 
     def _take(self, index: int | None) -> int:
         with self._lock:
             if index is None:
-                index = next((i for i in range(self._expected) if i not in self._taken), self._expected)
-                if index == self._expected:
-                    raise InputError(f"the group expects {self._expected} responses and has them all")
+                while self._next in self._taken:
+                    self._next += 1
+                index = self._next
+                if index >= self._expected:
+                    raise InputError(f"the group has all the {self._expected} responses it expects")
             index = integer(index, "index")
             if not 0 <= index < self._expected:
                 raise InputError(
-                    f"index: {index} is not in 0..{self._expected - 1}, the group expects {self._expected}"
+                    f"index: {index} is outside 0..{self._expected - 1} of the responses expected"
                 )
             if index in self._taken:
                 raise InputError(f"index: {index} was added before")
@@ -70,12 +77,10 @@ class _Feed:
         return index
 
     def _close(self) -> None:
-        try:
+        # It may have closed by itself: with its last response, at its deadline, or
+        # with the scorer. What it came to is in its outcome.
+        with suppress(ClosedError):
             _ffi.library().group_close(self._pump.handle(), self._pending.ticket)
-        except ClosedError:
-            # It has closed by itself: with its last response, at its deadline,
-            # or with the scorer. What it came to is in its outcome.
-            pass
 
 
 class Group(_Feed):
@@ -89,10 +94,10 @@ class Group(_Feed):
         eligible: bool | None = None,
         format_score: float | None = None,
     ) -> int:
-        """Hands one response over and returns its place at once; judging starts where the method can.
+        """Hands one response over and returns its place at once.
 
-        ``index`` is the response's place in the result, by default the first
-        that is free.
+        Judging starts right away where the method can. ``index`` is the response's
+        place in the result, by default the first that is free.
         """
         return self._add(response, index, eligible, format_score)
 
@@ -112,7 +117,7 @@ class AsyncGroup(_Feed):
         eligible: bool | None = None,
         format_score: float | None = None,
     ) -> float:
-        """Hands one response over and waits for its reward, which is there when the whole group is done.
+        """Hands one response over and waits for its reward, there once the whole group is done.
 
         ``index`` is the response's place in the result, by default the first
         that is free. Cancelling this call leaves the response in the group.
@@ -132,7 +137,7 @@ class AsyncGroup(_Feed):
         return self._add(response, index, eligible, format_score)
 
     async def wait(self) -> GroupResult:
-        """The result, once the group is done: with its last response, or after the ``async with`` block."""
+        """The result, once the group is done: with its last response, or after the block."""
         if self._result is None:
             self._result = GroupResult.from_json(await self._pending.wait_async())
         return self._result
@@ -195,7 +200,11 @@ class OpenGroup:
             raise RankBufferError("a group opens once; call open_group again for another")
         pending = Pending(self._pump)
         try:
-            pending.start(lambda lib, handle, ticket: lib.group_open(handle, self._body, self._expected, ticket))
+            pending.start(
+                lambda lib, handle, ticket: lib.group_open(
+                    handle, self._body, self._expected, ticket
+                )
+            )
         except BaseException:
             pending.cancel()
             raise

@@ -63,7 +63,9 @@ class Scorer:
             raise ConfigError(str(error)) from None
         self._pump = Pump(handle)
         # Runs when the scorer is collected and at exit; must not refer to self.
-        self._finalizer = weakref.finalize(self, self._pump.close, milliseconds(_CLOSE_S, "deadline"))
+        self._finalizer = weakref.finalize(
+            self, self._pump.close, milliseconds(_CLOSE_S, "deadline")
+        )
 
     @classmethod
     def from_config(cls, config: ScorerConfig) -> Scorer:
@@ -99,9 +101,9 @@ class Scorer:
         return Buffer.from_json(json.loads(_ffi.library().buffer_get(handle, query_id)))
 
     def update(self, result: GroupResult | str) -> None:
-        """Applies the maintenance of a group scored with ``update=False`` (its result, or its group id).
+        """Applies the maintenance of a group scored with ``update=False``.
 
-        StaleError if the scale has changed since.
+        Takes the group's result or its group id. StaleError if the scale has changed since.
         """
         group_id = result.group_id if isinstance(result, GroupResult) else result
         _ffi.library().update(self._pump.handle(), group_id)
@@ -311,7 +313,10 @@ def _terms(
     deadline: float | None,
 ) -> dict[str, Any]:
     """How a group is to be scored; what was not given is left out."""
-    fields: dict[str, Any] = {"update": flag(update, "update"), "validate": flag(validate, "validate")}
+    fields: dict[str, Any] = {
+        "update": flag(update, "update"),
+        "validate": flag(validate, "validate"),
+    }
     if reference is not None:
         fields["reference"] = text(reference, "reference")
     if epoch is not None:

@@ -9,7 +9,9 @@ from typing import Any, Literal, TypeAlias
 Query: TypeAlias = "str | Sequence[Mapping[str, str]]"
 """What the policy was asked: text, or chat messages ``{"role", "content"}``."""
 
-Status: TypeAlias = Literal["ok", "empty", "ineligible", "judge_failed", "timeout", "truncated", "cancelled"]
+Status: TypeAlias = Literal[
+    "ok", "empty", "ineligible", "judge_failed", "timeout", "truncated", "cancelled"
+]
 """How one response ended."""
 
 GroupStatus: TypeAlias = Literal["ok", "partial", "failed"]
