@@ -15,6 +15,7 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
+	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -100,7 +101,7 @@ func (e *Engine) CreateBuffer(queryJSON []byte) error {
 }
 
 // create is idempotent for equal content.
-func (e *Engine) create(q queryOf) error {
+func (e *Engine) create(q query.Query) error {
 	err := e.store.Create(q, func() (*buffer.Buffer, error) {
 		if s, ok := e.method.(rank.Starter); ok {
 			return s.Start(q)

@@ -7,14 +7,27 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/judge/sim"
-	"github.com/rankbuffer/rankbuffer/core/query"
 )
 
-type queryOf = query.Query
-
 // newJudge builds the judge the configuration names. Both kinds go through the
-// same retry, limits and accounting.
+// same retries, limits and accounting.
 func newJudge(data json.RawMessage) (judge.Judge, *judge.Ledger, time.Duration, error) {
-	_ = sim.New
-	return nil, nil, 0, fmt.Errorf("todo")
+	cfg, rest, err := judge.ParseConfig(data)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if cfg.Type == judge.TypeSimulated {
+		known, err := sim.ParseConfig(rest)
+		if err != nil {
+			return nil, nil, 0, fmt.Errorf("judge: %w", err)
+		}
+		inner, err := sim.New(known)
+		if err != nil {
+			return nil, nil, 0, fmt.Errorf("judge: %w", err)
+		}
+		j, ledger := judge.Wrap(inner, cfg)
+		return j, ledger, cfg.GroupTimeout.Duration(), nil
+	}
+	j, ledger, err := judge.New(cfg)
+	return j, ledger, cfg.GroupTimeout.Duration(), err
 }

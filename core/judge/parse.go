@@ -22,8 +22,8 @@ func ParsePosition(text string, k int) (int, error) {
 	}, equal)
 }
 
-// ParseOrder reads {"order": ["R2", "R0", ...]}, all n candidates once each, and
-// returns their numbers worst to best.
+// ParseOrder reads {"order": [2, 0, ...]}, all n candidates once each, worst to
+// best. "R2" for 2 is accepted, here and in every list of ids.
 func ParseOrder(text string, n int) ([]int, error) {
 	return verdict(text, []string{"order"}, func(o object) ([]int, error) {
 		order, err := idsOf(o, "order", 'R', n)
@@ -73,7 +73,7 @@ func ParseMatch(text string) (a, b float64, err error) {
 	return scores[0], scores[1], err
 }
 
-// ParseWinners reads {"winners": ["R1", ...]}, exactly k distinct ones of n
+// ParseWinners reads {"winners": [1, ...]}, exactly k distinct ones of n
 // candidates.
 func ParseWinners(text string, n, k int) ([]int, error) {
 	return verdict(text, []string{"winners"}, func(o object) ([]int, error) {

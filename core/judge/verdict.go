@@ -157,7 +157,7 @@ func listOf(o object, key string) ([]string, error) {
 	return out, nil
 }
 
-// idsOf reads a list of distinct ids like "R0" and returns their numbers, each
+// idsOf reads a list of distinct ids, 0 or "R0", and returns their numbers, each
 // below n.
 func idsOf(o object, key string, letter byte, n int) ([]int, error) {
 	items, err := listOf(o, key)
@@ -182,16 +182,15 @@ func idsOf(o object, key string, letter byte, n int) ([]int, error) {
 	return out, nil
 }
 
-// idNumber reads one id in the only spelling the prompt shows.
+// idNumber reads one id: its number as the papers' contract has it, or the label
+// the judge saw at the text, which models often answer with instead.
 func idNumber(raw string, letter byte, n int) (int, error) {
-	if raw[0] != '"' {
-		return 0, fmt.Errorf("ids are strings like \"%c0\", not %s", letter, clip(raw))
+	digits := raw
+	if raw[0] == '"' {
+		digits = strings.TrimPrefix(unquote(raw), string(letter))
 	}
-	id := unquote(raw)
-	if len(id) > 1 && id[0] == letter {
-		if k, err := strconv.Atoi(id[1:]); err == nil && 0 <= k && k < n && strconv.Itoa(k) == id[1:] {
-			return k, nil
-		}
+	if k, err := strconv.Atoi(digits); err == nil && 0 <= k && k < n && strconv.Itoa(k) == digits {
+		return k, nil
 	}
 	return 0, fmt.Errorf("%s is not one of the ids %c0..%c%d", clip(raw), letter, letter, n-1)
 }

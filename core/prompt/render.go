@@ -177,12 +177,6 @@ func (r *rendering) list(b *strings.Builder, texts []string, id func(int) string
 	}
 }
 
-func anchorID(i int) string    { return "A" + strconv.Itoa(i) }
-func lookaheadID(i int) string { return "L" + strconv.Itoa(i) }
-func rankedID(i int) string    { return "RANK" + strconv.Itoa(i+1) }
-
-func queryID(i int, role string) string { return "QUERY" + strconv.Itoa(i+1) + " " + role }
-
 // writeIDs lists anchors by id only, worst first.
 func writeIDs(b *strings.Builder, n int) {
 	for i := range n {
@@ -200,7 +194,7 @@ func writeCandidateIDs(b *strings.Builder, n int) {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(strconv.Quote("R" + strconv.Itoa(i)))
+		b.WriteString(strconv.Itoa(i))
 	}
 	b.WriteByte(']')
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
@@ -133,13 +132,10 @@ const rubrics = `{"rubrics": [` +
 	`{"text": "Covers every part of the request without padding.", "weight": 3}, ` +
 	`{"text": "Is easy to follow from the first line to the last.", "weight": 2}]}`
 
-// ids are the ids that candidates of these indices are shown with.
+// ids writes the numbers of the candidates as a JSON list.
 func ids(indices []int) string {
-	shown := make([]string, len(indices))
-	for k, i := range indices {
-		shown[k] = "R" + strconv.Itoa(i)
-	}
-	return list(shown)
+	text, _ := json.Marshal(indices) // integers always encode
+	return string(text)
 }
 
 // list writes ids as a JSON list.

@@ -1,0 +1,315 @@
+package rank
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/prompt"
+	"github.com/rankbuffer/rankbuffer/core/query"
+	"github.com/rankbuffer/rankbuffer/core/reward"
+)
+
+func ints(ps []*int) []int {
+	out := make([]int, len(ps))
+	for i, p := range ps {
+		out[i] = -1
+		if p != nil {
+			out[i] = *p
+		}
+	}
+	return out
+}
+
+func sources(b *buffer.Buffer) string {
+	var out []string
+	for _, a := range b.Anchors {
+		out = append(out, fmt.Sprintf("%s:%g", a.Source, qualityOf(a.Text)))
+	}
+	return strings.Join(out, " ")
+}
+
+// Anchors of K0 = 4 have qualities 1, 3, 5, 7.
+func TestRankBufferOneGroup(t *testing.T) {
+	o := &oracle{}
+	m := method(t, `{"name": "rankbuffer"}`)
+	res, next := score(t, m, o, Spec{Epoch: 2, Step: 9}, responsesOf(
+		text(4.2, "a"), text(0.5, "b"), text(4.1, "c"), text(9, "d"), text(8, "e"), text(4.3, "f"), text(2, "g"), text(0.2, "h"),
+	), nil)
+
+	if got, want := ints(res.Positions), []int{2, 0, 2, 4, 4, 2, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("positions %v, want %v", got, want)
+	}
+	if got, want := res.Ranks, []float64{4, 1, 3, 7, 6, 5, 2, 0}; !slices.Equal(got, want) {
+		t.Errorf("ranks %v, want %v", got, want)
+	}
+	for i, r := range res.Rewards {
+		if want := -1 + 2*res.Ranks[i]/7; r != want {
+			t.Errorf("reward %d is %v, want %v", i, r, want)
+		}
+	}
+	if got, want := res.Calls, map[string]int{"coarse": 8, "fine": 3}; !reflect.DeepEqual(got, want) {
+		t.Errorf("calls %v, want %v", got, want)
+	}
+	// Worst of C_0 below, the lower median of the three in C_2, best of C_4 above.
+	want := "left:0.2 ranked:1 ranked:3 refine:4.2 ranked:5 ranked:7 right:9"
+	if got := sources(next); got != want {
+		t.Errorf("buffer %s, want %s", got, want)
+	}
+	if a := next.Anchors[0]; a.Epoch != 2 || a.Step != 9 {
+		t.Errorf("new anchor says epoch %d step %d, want 2 and 9", a.Epoch, a.Step)
+	}
+	if res.AnchorsBefore != 4 || res.GroupStatus != OK {
+		t.Errorf("anchors before %d, status %s", res.AnchorsBefore, res.GroupStatus)
+	}
+	if got, want := *res.Progress[6], 0.25; got != want {
+		t.Errorf("progress %v, want %v", got, want)
+	}
+}
+
+func TestRankBufferVariants(t *testing.T) {
+	group := responsesOf(text(4.2, "a"), text(0.5, "b"), text(4.1, "c"), text(9, "d"), text(4.3, "f"))
+	for name, tt := range map[string]struct {
+		options string
+		ranks   []float64
+		calls   map[string]int
+		buffer  string
+	}{
+		"k0 2": {`"k0": 2`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1},
+			"left:0.5 ranked:1 refine:4.2 ranked:7 right:9"},
+		"k0 7": {`"k0": 7`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1},
+			"left:0.5 ranked:1 ranked:2 ranked:3 ranked:4 refine:4.2 ranked:5 ranked:6 ranked:7 right:9"},
+		"k0 above n": {`"k0": 30`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1},
+			"left:0.5 ranked:1 ranked:2 ranked:3 ranked:4 refine:4.2 ranked:5 ranked:6 ranked:7 right:9"},
+		"max anchors": {`"max_anchors": 4`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1},
+			"left:0.5 ranked:3 ranked:5 right:9"},
+		"coarse only": {`"coarse_only": true`, []float64{2, 0, 2, 4, 2}, map[string]int{"coarse": 5}, ""},
+		"manager": {`"manager": "llm"`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1, "manager": 1},
+			"llm:0.5 llm:4.1 llm:4.3 llm:9"},
+		"look-ahead": {`"manager": "llm_lookahead"`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1},
+			"ranked:1 ranked:3 ranked:5 ranked:7"},
+		"bootstrap": {`"init": "bootstrap"`, []float64{2, 0, 1, 4, 3}, map[string]int{"fine": 1},
+			"bootstrap:0.5 bootstrap:4.1 bootstrap:4.3 bootstrap:9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, next := score(t, method(t, `{"name": "rankbuffer", `+tt.options+`}`), &oracle{}, Spec{}, group, nil)
+			if !slices.Equal(res.Ranks, tt.ranks) {
+				t.Errorf("ranks %v, want %v", res.Ranks, tt.ranks)
+			}
+			if !reflect.DeepEqual(res.Calls, tt.calls) {
+				t.Errorf("calls %v, want %v", res.Calls, tt.calls)
+			}
+			if got := sources(next); tt.buffer != "" && got != tt.buffer {
+				t.Errorf("buffer %s, want %s", got, tt.buffer)
+			}
+		})
+	}
+}
+
+func TestOrderOnlyHidesAnchorTexts(t *testing.T) {
+	o := &oracle{}
+	res, _ := score(t, method(t, `{"name": "rankbuffer", "order_only": true}`), o, Spec{}, responsesOf(text(1, "a"), text(9, "b")), nil)
+	if got := ints(res.Positions); !slices.Equal(got, []int{1, 1}) {
+		t.Errorf("positions %v", got)
+	}
+	for _, d := range o.asked {
+		if d.Kind == prompt.CoarseOrder && (d.AnchorCount != 4 || len(d.Anchors) > 0 && d.Anchors[0].Body != "") {
+			t.Errorf("order-only call shows %d anchors with text %q", d.AnchorCount, d.Anchors[0].Body)
+		}
+	}
+	if o.calls(prompt.CoarseOrder) != 2 || o.calls(prompt.Fine) != 1 {
+		t.Errorf("asked %d order-only and %d fine calls, want 2 and 1", o.calls(prompt.CoarseOrder), o.calls(prompt.Fine))
+	}
+}
+
+func TestLookAheadAppliesAtTheNextVisit(t *testing.T) {
+	m := method(t, `{"name": "rankbuffer", "manager": "llm_lookahead"}`)
+	_, first := score(t, m, &oracle{}, Spec{Epoch: 0, Step: 3}, responsesOf(text(9, "a"), text(4, "b")), nil)
+	o := &oracle{}
+	res, second := score(t, m, o, Spec{Buffer: first, Epoch: 1, Step: 4}, responsesOf(text(2, "c"), text(8, "d")), nil)
+	if res.Calls["manager"] != 1 {
+		t.Fatalf("calls %v, want one manager call", res.Calls)
+	}
+	if o.asked[0].Kind != prompt.Manager || len(o.asked[0].Lookahead) != 2 {
+		t.Errorf("first call is %s with %d look-ahead texts, want the manager with 2", o.asked[0].Kind, len(o.asked[0].Lookahead))
+	}
+	if got, want := sources(second), "ranked:1 llm:4 ranked:5 llm:9"; got != want {
+		t.Errorf("buffer %s, want %s", got, want)
+	}
+	if a := second.Anchors[3]; a.Epoch != 0 || a.Step != 3 {
+		t.Errorf("anchor chosen late says epoch %d step %d, want those of its group, 0 and 3", a.Epoch, a.Step)
+	}
+	if got := ints(res.Positions); !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("positions %v are not those of the updated buffer", got)
+	}
+}
+
+func TestInvalidManagerLeavesTheAnchors(t *testing.T) {
+	o := &oracle{fail: func(d prompt.Document) error {
+		if d.Kind == prompt.Manager {
+			return errors.New("no")
+		}
+		return nil
+	}}
+	res, next := score(t, method(t, `{"name": "rankbuffer", "manager": "llm"}`), o, Spec{}, responsesOf(text(9, "a"), text(4, "b")), nil)
+	if got, want := sources(next), "ranked:1 ranked:3 ranked:5 ranked:7"; got != want {
+		t.Errorf("buffer %s, want %s", got, want)
+	}
+	if res.GroupStatus != OK || res.Detail["manager_error"] == nil {
+		t.Errorf("status %s, detail %v: want ok and the error remarked", res.GroupStatus, res.Detail)
+	}
+}
+
+func TestRankBufferFailures(t *testing.T) {
+	group := responsesOf(text(4.2, "a"), text(0.5, "b"), text(4.1, "c"), text(9, "d"))
+	t.Run("coarse", func(t *testing.T) {
+		o := &oracle{fail: func(d prompt.Document) error {
+			if d.Kind == prompt.Coarse && qualityOf(d.Candidates[0].Body) == 9 {
+				return errors.New("down")
+			}
+			return nil
+		}}
+		res, next := score(t, method(t, `{"name": "rankbuffer"}`), o, Spec{}, group, nil)
+		if next != nil {
+			t.Error("a group with a failed call changed the buffer")
+		}
+		if want := []Status{OK, OK, OK, JudgeFailed}; !slices.Equal(res.Status, want) || res.GroupStatus != Partial {
+			t.Errorf("status %v %s, want %v partial", res.Status, res.GroupStatus, want)
+		}
+		if want := []float64{1, -1, 0, 0}; !slices.Equal(res.Rewards, want) {
+			t.Errorf("rewards %v, want %v", res.Rewards, want)
+		}
+		if res.Advantages[3] != 0 || res.Positions[3] != nil || !strings.Contains(res.Error, "down") {
+			t.Errorf("advantage %v, position %v, error %q", res.Advantages[3], res.Positions[3], res.Error)
+		}
+	})
+	t.Run("fine", func(t *testing.T) {
+		o := &oracle{fail: func(d prompt.Document) error {
+			if d.Kind == prompt.Fine {
+				return errors.New("down")
+			}
+			return nil
+		}}
+		res, next := score(t, method(t, `{"name": "rankbuffer"}`), o, Spec{}, group, nil)
+		if next != nil || res.GroupStatus != Partial {
+			t.Errorf("buffer changed: %t, status %s, want partial", next != nil, res.GroupStatus)
+		}
+		if want := []float64{1.5, 0, 1.5, 3}; !slices.Equal(res.Ranks, want) {
+			t.Errorf("ranks %v, want the bucket tied: %v", res.Ranks, want)
+		}
+	})
+	t.Run("all", func(t *testing.T) {
+		o := &oracle{fail: func(prompt.Document) error { return errors.New("down") }}
+		for _, init := range []string{"ranked", "bootstrap"} {
+			res, next := score(t, method(t, `{"name": "rankbuffer", "init": "`+init+`"}`), o, Spec{}, group, nil)
+			if next != nil || res.GroupStatus != GroupFailed || !slices.Equal(res.Rewards, make([]float64, 4)) {
+				t.Errorf("%s: buffer changed: %t, status %s, rewards %v", init, next != nil, res.GroupStatus, res.Rewards)
+			}
+		}
+	})
+}
+
+func TestRankBufferValidationAndSingle(t *testing.T) {
+	m := method(t, `{"name": "rankbuffer"}`)
+	res, next := score(t, m, &oracle{}, Spec{Validate: true}, responsesOf(text(9, "a"), text(4, "b"), text(4, "b"), " "), nil)
+	if want := []float64{1, 0, 0, -1}; !slices.Equal(res.Rewards, want) || next != nil {
+		t.Errorf("rewards %v, want %v; buffer changed: %t", res.Rewards, want, next != nil)
+	}
+	res, next = score(t, m, &oracle{}, Spec{}, responsesOf(text(9, "a")), nil)
+	if !slices.Equal(res.Rewards, []float64{1}) || res.Advantages[0] != 0 || sources(next) != "ranked:1 ranked:3 ranked:5 ranked:7 right:9" {
+		t.Errorf("single: rewards %v, advantages %v, buffer %s", res.Rewards, res.Advantages, sources(next))
+	}
+	boot := method(t, `{"name": "rankbuffer", "init": "bootstrap"}`)
+	o := &oracle{}
+	res, next = score(t, boot, o, Spec{Validate: true}, responsesOf(text(9, "a"), text(4, "b")), nil)
+	if !slices.Equal(res.Rewards, []float64{0, 0}) || next != nil || len(o.asked) != 0 {
+		t.Errorf("no buffer: rewards %v, %d calls", res.Rewards, len(o.asked))
+	}
+}
+
+func TestRankBufferSharedRules(t *testing.T) {
+	group := []Response{
+		{Text: text(4, "a")}, {Text: "  \n"}, {Text: "<think>x</think>" + text(8, "b")},
+		{Text: text(4, "a")}, {Text: "<think>never closed " + text(9, "z")}, {Text: text(9, "c"), Ineligible: true},
+	}
+	o := &oracle{}
+	res, next := score(t, method(t, `{"name": "rankbuffer"}`), o, Spec{}, group, nil)
+	if want := []Status{OK, Empty, OK, OK, Empty, Ineligible}; !slices.Equal(res.Status, want) {
+		t.Errorf("status %v, want %v", res.Status, want)
+	}
+	if want := []float64{3.5, 1, 5, 3.5, 1, 1}; !slices.Equal(res.Ranks, want) {
+		t.Errorf("ranks %v, want %v", res.Ranks, want)
+	}
+	tied := reward.Linear(3.5, 6)
+	if want := []float64{tied, -1, 1, tied, -1, -1}; !slices.Equal(res.Rewards, want) {
+		t.Errorf("rewards %v, want %v", res.Rewards, want)
+	}
+	if res.Calls["coarse"] != 2 || res.Calls["fine"] != 0 {
+		t.Errorf("calls %v, want 2 coarse (identical responses are judged once)", res.Calls)
+	}
+	if got, want := sources(next), "ranked:1 ranked:3 ranked:5 ranked:7 right:8"; got != want {
+		t.Errorf("buffer %s, want %s", got, want)
+	}
+	if got := next.Anchors[4].Text; got != text(8, "b") {
+		t.Errorf("anchor keeps %q, want the answer alone", got)
+	}
+}
+
+func TestRankBufferFormatReward(t *testing.T) {
+	half := 0.5
+	group := []Response{{Text: text(4, "a")}, {Text: text(9, "b"), Format: &half}}
+	m := method(t, `{"name": "rankbuffer", "format_check": "think_answer", "format_weight": 0.5}`)
+	res, _ := score(t, m, &oracle{}, Spec{}, group, nil)
+	if want := []float64{-1, 1.25}; !slices.Equal(res.Rewards, want) {
+		t.Errorf("rewards %v, want %v", res.Rewards, want)
+	}
+}
+
+func TestRankBufferArrivalOrder(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		group := randomResponses(r, 2+r.IntN(15))
+		if r.IntN(2) == 0 {
+			group = append(group, group[0], Response{Text: ""})
+		}
+		options := []string{`{"name": "rankbuffer"}`, `{"name": "rankbuffer", "coarse_only": true}`,
+			`{"name": "rankbuffer", "dedupe": false}`, `{"name": "rankbuffer", "init": "bootstrap"}`}[r.IntN(4)]
+		m := method(t, options)
+		want, wantBuffer := score(t, m, &oracle{}, Spec{}, group, nil)
+		got, gotBuffer := score(t, m, &oracle{}, Spec{}, group, r.Perm(len(group)))
+		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(gotBuffer, wantBuffer) {
+			t.Errorf("seed %d, %s: arrival order changed the result:\n got %+v\nwant %+v", seed, options, got, want)
+		}
+	}
+}
+
+func TestRankBufferBadOptions(t *testing.T) {
+	for options, field := range map[string]string{
+		`{"name": "rankbuffer", "k0": 1}`:                  "k0",
+		`{"name": "rankbuffer", "k0": "4"}`:                "k0",
+		`{"name": "rankbuffer", "kO": 4}`:                  "kO",
+		`{"name": "rankbuffer", "init": "nectar"}`:         "init",
+		`{"name": "rankbuffer", "max_anchors": 1}`:         "max_anchors",
+		`{"name": "rankbuffer", "max_anchors": 3}`:         "max_anchors",
+		`{"name": "rankbuffer", "prune_after_epochs": 0}`:  "prune_after_epochs",
+		`{"name": "rankbuffer", "freeze_after_epochs": 0}`: "freeze_after_epochs",
+		`{"name": "rankbuffer", "manager": "human"}`:       "manager",
+		`{"name": "rankbuffer", "format_check": "xml"}`:    "format_check",
+		`{"name": "rankbuffre"}`:                           "rankbuffre",
+		`{}`:                                               "method.name",
+		`{"name": "rankbuffer"} {}`:                        "more data",
+	} {
+		if _, err := New([]byte(options)); !errors.Is(err, ErrMethod) || !strings.Contains(err.Error(), field) {
+			t.Errorf("New(%s) = %v, want an error naming %s", options, err, field)
+		}
+	}
+	m := method(t, `{"name": "rankbuffer", "init": "ranked"}`).(Starter)
+	if _, err := m.Start(query.Query{ID: "q"}); err == nil || !strings.Contains(err.Error(), "ranked") {
+		t.Errorf("ranked start without ranked responses: %v", err)
+	}
+}
