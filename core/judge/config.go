@@ -2,7 +2,10 @@ package judge
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -27,7 +30,7 @@ type Config struct {
 	APIKey    Secret            `json:"api_key"`     // wins over APIKeyEnv
 	APIKeyEnv string            `json:"api_key_env"` // the environment variable that holds the key
 	Headers   map[string]Secret `json:"headers"`     // sent with every request
-	Proxy     string            `json:"proxy"`       // http, https or socks5 URL; the environment is never consulted
+	Proxy     Secret            `json:"proxy"`       // may hold a password; http, https or socks5 URL; the environment is never consulted
 
 	// The request.
 	Temperature     float64        `json:"temperature"`      // 0 is sent as 0
@@ -74,6 +77,21 @@ func (s Secret) GoString() string { return `"` + s.String() + `"` }
 
 // MarshalText hides the text from encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// String names the endpoint and the model, without what may be secret.
+func (c Config) String() string {
+	hosts := make([]string, len(c.BaseURLs))
+	for i, base := range c.BaseURLs {
+		hosts[i] = hidden
+		if u, err := url.Parse(base); err == nil {
+			hosts[i] = u.Redacted()
+		}
+	}
+	return fmt.Sprintf("judge %q at %s", c.Model, strings.Join(hosts, ", "))
+}
+
+// GoString does the same for %#v.
+func (c Config) GoString() string { return c.String() }
 
 // withDefaults fills in what was left zero.
 func (c Config) withDefaults() Config {

@@ -10,11 +10,11 @@ import (
 // request sent to an endpoint; each ends in exactly one of three ways, so
 // Tried = Succeeded + Retried + Failed once nothing is in flight.
 type Counts struct {
-	Tried     int `json:"tried"`
-	Succeeded int `json:"succeeded"` // gave an answer that could be used
-	Retried   int `json:"retried"`   // gave none, or one that could not be used, and was tried again
-	Failed    int `json:"failed"`    // the same, and the request was given up
-	Usage
+	Tried     int   `json:"tried"`
+	Succeeded int   `json:"succeeded"` // gave an answer that could be used
+	Retried   int   `json:"retried"`   // gave none, or one that could not be used, and was tried again
+	Failed    int   `json:"failed"`    // the same, and the request was given up
+	Tokens    Usage `json:"tokens"`
 }
 
 func (c *Counts) add(o Counts) {
@@ -22,7 +22,7 @@ func (c *Counts) add(o Counts) {
 	c.Succeeded += o.Succeeded
 	c.Retried += o.Retried
 	c.Failed += o.Failed
-	c.Usage = c.plus(o.Usage)
+	c.Tokens = c.Tokens.plus(o.Tokens)
 }
 
 func (u Usage) plus(o Usage) Usage {
@@ -69,7 +69,7 @@ func (c *counter) attempt(kind prompt.Kind, end outcome, usage Usage) {
 	}
 	n.Tried++
 	*n.of(end)++
-	n.Usage = n.plus(usage)
+	n.Tokens = n.Tokens.plus(usage)
 }
 
 // revise moves one attempt to another outcome: what came back was of no use

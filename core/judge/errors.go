@@ -35,6 +35,8 @@ type Error struct {
 	RetryAfter time.Duration // what the endpoint asked for; 0 if it did not
 	StatusCode int           // HTTP status; 0 when none was received
 	Err        error
+
+	endpoint uint64 // the bit of the pool's endpoint that failed; 0 outside a pool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("judge: %v", e.Err) }

@@ -27,6 +27,10 @@ type Request struct {
 	Affinity uint64
 	// Tally, if set, receives the account of every attempt made for this request.
 	Tally *Tally
+
+	// tried holds a bit for each endpoint of a pool that has failed this request,
+	// so that a retry goes to another.
+	tried uint64
 }
 
 // Usage counts tokens as the endpoint reports them.

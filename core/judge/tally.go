@@ -43,10 +43,9 @@ func (t *Tally) Counts() map[prompt.Kind]Counts {
 }
 
 // Usage is the tokens of all attempts.
-func (t *Tally) Usage() Usage { return t.total().Usage }
+func (t *Tally) Usage() Usage { return t.total().Tokens }
 
-// Retried counts the attempts that were tried again, Failed those whose request
-// was given up.
+// Retried counts the attempts that were tried again.
 func (t *Tally) Retried() int { return t.total().Retried }
 
 // Failed counts the attempts after which the request was given up.

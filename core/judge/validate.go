@@ -51,7 +51,7 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.Proxy != "" {
-		if problem := badURL(c.Proxy, "http", "https", "socks5", "socks5h"); problem != "" {
+		if problem := badURL(string(c.Proxy), "http", "https", "socks5", "socks5h"); problem != "" {
 			return bad("proxy", "%s", problem)
 		}
 	}

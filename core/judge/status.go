@@ -1,0 +1,144 @@
+package judge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// statusError is the error of a response other than 2xx.
+func (c *client) statusError(resp *http.Response, body []byte, promptSize int) *Error {
+	api := c.apiError(resp.StatusCode, resp.Status, body)
+	if 300 <= resp.StatusCode && resp.StatusCode < 400 {
+		return &Error{Failure: Failed, StatusCode: resp.StatusCode, Err: fmt.Errorf(
+			"%s redirects to %q: set judge.base_url to where the endpoint is: %w", c.url.Redacted(), c.hide(clip(resp.Header.Get("Location"))), api)}
+	}
+	e := c.explain(resp.StatusCode, api, promptSize)
+	e.RetryAfter = retryAfter(resp.Header, time.Now())
+	return e
+}
+
+// errorInBody is the error that some routers send with status 200.
+func (c *client) errorInBody(body []byte) *Error {
+	api := c.apiError(http.StatusOK, "200 OK", body)
+	status := http.StatusOK
+	var known *openai.APIError
+	if errors.As(api, &known) {
+		if code, err := strconv.Atoi(fmt.Sprint(known.Code)); err == nil && http.StatusText(code) != "" {
+			status = code
+		}
+	}
+	return c.explain(status, api, 0)
+}
+
+// explain says what a status means for the configuration and whether another
+// attempt can help.
+func (c *client) explain(status int, api error, promptSize int) *Error {
+	e := &Error{Failure: Failed, StatusCode: status}
+	at := c.url.Redacted()
+	switch said := strings.ToLower(api.Error()); {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		advice := "it may ask for one: set judge.api_key_env to the environment variable that holds it"
+		if c.keyFrom != "" {
+			advice = "the key came from " + c.keyFrom
+		}
+		e.Err = fmt.Errorf("%w at %s (%s): %w", ErrUnauthorized, at, advice, api)
+	case isOverflow(status, said):
+		e.Err = fmt.Errorf("%w (%q): its messages hold %d bytes; fewer or shorter anchors (max_anchors) help, "+
+			"or a judge with a longer context: %w", ErrContextOverflow, c.model, promptSize, api)
+	case isUnknownModel(status, said):
+		e.Err = fmt.Errorf("%w %q (judge.model) at %s: %w", ErrModelNotFound, c.model, at, api)
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
+		e.Err = fmt.Errorf("nothing serves %s/chat/completions: is judge.base_url right (most end in /v1), "+
+			"and does it serve judge.model %q? %w", at, c.model, api)
+	case status == http.StatusTooManyRequests && strings.Contains(said, "insufficient_quota"):
+		e.Err = fmt.Errorf("the account at %s has no quota left: %w", at, api)
+	default:
+		e.Retryable = status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500
+		e.Err = fmt.Errorf("%s: %w", at, api)
+	}
+	return e
+}
+
+// isOverflow knows the words of OpenAI, vLLM, SGLang, llama.cpp and others.
+func isOverflow(status int, said string) bool {
+	if status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge && status != http.StatusUnprocessableEntity {
+		return false
+	}
+	for _, words := range []string{
+		"context_length_exceeded", "maximum context length", "context length", "context size",
+		"maximum model length", "max_model_len", "context window",
+	} {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
+
+func isUnknownModel(status int, said string) bool {
+	if strings.Contains(said, "model_not_found") {
+		return true
+	}
+	return (status == http.StatusNotFound || status == http.StatusBadRequest) && strings.Contains(said, "model") &&
+		(strings.Contains(said, "not exist") || strings.Contains(said, "not found") || strings.Contains(said, "unknown model"))
+}
+
+// maxSaid bounds what an error quotes of the endpoint's words, in bytes.
+const maxSaid = 500
+
+// apiError reads an error body: an *openai.APIError if it is one, else an
+// *openai.RequestError with what came. Secrets are taken out first.
+func (c *client) apiError(code int, status string, body []byte) error {
+	text := c.hide(string(body))
+	var wire struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"` // older vLLM: the error itself is the body
+		Detail  json.RawMessage `json:"detail"`  // FastAPI
+	}
+	known := &openai.APIError{}
+	if json.Unmarshal([]byte(text), &wire) == nil {
+		switch {
+		case json.Unmarshal(wire.Error, known) == nil && known.Message != "":
+		case json.Unmarshal(wire.Error, &known.Message) == nil && known.Message != "":
+		case wire.Message != "" && json.Unmarshal([]byte(text), known) == nil:
+		default:
+			*known = openai.APIError{Message: strings.Trim(string(wire.Detail), `"`)}
+		}
+	}
+	if known.Message == "" {
+		return &openai.RequestError{HTTPStatus: status, HTTPStatusCode: code,
+			Err: errors.New("the body is no error message"), Body: []byte(shorten(text, maxSaid))}
+	}
+	known.HTTPStatus, known.HTTPStatusCode = status, code
+	known.Message = shorten(known.Message, maxSaid)
+	if code := fmt.Sprint(known.Code); known.Code != nil && code != strconv.Itoa(known.HTTPStatusCode) {
+		known.Message += " (code " + clip(code) + ")"
+	}
+	return known
+}
+
+// retryAfter reads how long the endpoint asks to wait: Retry-After in seconds or
+// as a date (RFC 9110, section 10.2.3), or OpenAI's retry-after-ms.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return Seconds(ms / 1000).Duration()
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(value, 64); err == nil {
+		if s > 0 {
+			return Seconds(s).Duration()
+		}
+		return 0
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
