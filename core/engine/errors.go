@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
@@ -67,8 +68,14 @@ func CodeOf(err error) int32 {
 // fileError sorts an error of core/checkpoint into one about the file's content
 // or one about reaching it.
 func fileError(err error) error {
-	if errors.Is(err, checkpoint.ErrUnusable) {
-		return errors.Join(ErrCheckpoint, err)
+	kind := ErrIO
+	for _, content := range []error{checkpoint.ErrForeign, checkpoint.ErrNewer, checkpoint.ErrTruncated, checkpoint.ErrCorrupt, checkpoint.ErrRecord} {
+		if errors.Is(err, content) {
+			kind = ErrCheckpoint
+		}
 	}
-	return errors.Join(ErrIO, err)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		kind = ErrNotFound
+	}
+	return fmt.Errorf("%w: %w", kind, err)
 }
