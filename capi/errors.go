@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"github.com/rankbuffer/rankbuffer/core/engine"
 )
 
 // The codes of rankbuffer.h, for Go code and tests that cannot import "C".
@@ -65,7 +67,7 @@ func codeOf(err error) int32 {
 	case errors.Is(err, errIO):
 		return codeIO
 	default:
-		return engineCode(err)
+		return engine.CodeOf(err)
 	}
 }
 

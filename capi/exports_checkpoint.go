@@ -5,6 +5,8 @@ package main
 */
 import "C"
 
+import "github.com/rankbuffer/rankbuffer/core/engine"
+
 // Paths are handed on byte for byte: the file system does not ask for UTF-8.
 
 //export rbgo_snapshot
@@ -28,7 +30,7 @@ func rbgo_inspect(path, queryID *C.char, out **C.char) C.int32_t {
 			}
 			id = string(b)
 		}
-		b, err := inspect(string(input(path)), id)
+		b, err := engine.Inspect(string(input(path)), id)
 		if err != nil {
 			return err
 		}

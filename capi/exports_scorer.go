@@ -5,6 +5,8 @@ package main
 */
 import "C"
 
+import "github.com/rankbuffer/rankbuffer/core/engine"
+
 //export rbgo_handles_open
 func rbgo_handles_open() C.int32_t { return C.int32_t(handles.open()) }
 
@@ -15,7 +17,7 @@ func rbgo_scorer_new(config *C.char, out *C.rb_handle) C.int32_t {
 		if err != nil {
 			return err
 		}
-		e, err := openEngine(c)
+		e, err := engine.New(c)
 		if err != nil {
 			return err
 		}

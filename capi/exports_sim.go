@@ -24,7 +24,7 @@ func rbgo_sim_start(config *C.char, out *C.rb_handle) C.int32_t {
 //export rbgo_sim_url
 func rbgo_sim_url(handle C.rb_handle, out **C.char) C.int32_t {
 	return withSimulator(handle, func(s *simulator) error {
-		output(out, []byte(s.url))
+		output(out, []byte(s.server.URL()))
 		return nil
 	})
 }

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const forever = time.Duration(-1)
 
 // live makes a scorer on a fake engine and its handle in a table of its own.
-func live(t *testing.T, e engine) (*table, uint64, *scorer) {
+func live(t *testing.T, e runner) (*table, uint64, *scorer) {
 	t.Helper()
 	s, err := newScorer(e)
 	if err != nil {

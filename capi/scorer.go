@@ -1,10 +1,14 @@
 package main
 
-import "context"
+import (
+	"context"
 
-// engine is what the ABI needs of a scorer's engine, engine.Engine in life and a
-// fake in tests.
-type engine interface {
+	"github.com/rankbuffer/rankbuffer/core/engine"
+)
+
+// runner is what the ABI needs of an engine: engine.Engine in life, a fake in
+// tests.
+type runner interface {
 	SetNotify(func()) // called when completions go from none to some
 	CreateBuffer(query []byte) error
 	Buffer(queryID string) ([]byte, error)
@@ -22,14 +26,16 @@ type engine interface {
 	Close(ctx context.Context) error
 }
 
+var _ runner = (*engine.Engine)(nil)
+
 // scorer is an engine and the descriptor that tells of its completions.
 type scorer struct {
-	engine
+	runner
 	ready *eventFD
 }
 
 // newScorer takes over e and closes it when it fails.
-func newScorer(e engine) (*scorer, error) {
+func newScorer(e runner) (*scorer, error) {
 	ready, err := newEventFD()
 	if err != nil {
 		_ = e.Close(context.Background())

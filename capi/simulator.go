@@ -1,13 +1,78 @@
 package main
 
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/rankbuffer/rankbuffer/core/judge/sim"
+	"github.com/rankbuffer/rankbuffer/core/strict"
+)
+
 // simulator is a simulated judge served over HTTP.
-type simulator struct {
-	url  string
-	quit func() error
+type simulator struct{ server *sim.Server }
+
+// newSimulator starts one from {"host", "port", and the judge's own fields}.
+func newSimulator(config []byte) (*simulator, error) {
+	address, rest, err := splitAddress(config)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := sim.ParseConfig(rest)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := sim.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: simulated judge: %w", errIO, err)
+	}
+	return &simulator{sim.Start(listener, judge)}, nil
 }
 
-func newSimulator([]byte) (*simulator, error) { return nil, errNoEngine }
+// splitAddress takes host and port out of a configuration.
+func splitAddress(config []byte) (address string, rest []byte, err error) {
+	const what = "simulated judge"
+	var fields map[string]json.RawMessage
+	if err := strict.Unmarshal(what, config, &fields); err != nil {
+		return "", nil, fmt.Errorf("%w: %w", errInvalid, err)
+	}
+	host, port := "127.0.0.1", 0
+	for name, into := range map[string]any{"host": &host, "port": &port} {
+		if value, given := fields[name]; given {
+			if err := strict.Unmarshal(what+": "+name, value, into); err != nil {
+				return "", nil, fmt.Errorf("%w: %w", errInvalid, err)
+			}
+			delete(fields, name)
+		}
+	}
+	if port < 0 || port > 65535 {
+		return "", nil, fmt.Errorf("%w: %s: port: %d is not in 0..65535", errInvalid, what, port)
+	}
+	rest, err = json.Marshal(fields)
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: %s: %w", errInvalid, what, err)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), rest, nil
+}
 
 func (s *simulator) kind() string { return "simulated judge" }
-func (s *simulator) stop() error  { return s.quit() }
-func (s *simulator) release()     {}
+
+// stop cuts off the requests in flight: their time is the caller's to give, by
+// stopping later.
+func (s *simulator) stop() error {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.server.Stop(now); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func (s *simulator) release() {}
