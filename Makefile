@@ -14,9 +14,11 @@ GO_SOURCES := go.mod go.sum $(shell find core capi build -type f \
 	! -name '*_test.go' ! -path '*/testdata/*' ! -path '*/__pycache__/*')
 PY_DIRS := python tests build setup.py
 
-.PHONY: all demo test test-go test-python lint lint-go lint-python wheel bench clean
+.PHONY: all build demo test test-go test-python lint lint-go lint-python wheel bench clean
 
 all: $(LIB) $(VENV)/.ready
+
+build: $(LIB)
 
 # RankBuffer on the sample that comes with it: one query's ladder as it grows.
 demo: all
@@ -60,7 +62,7 @@ clean:
 	rm -rf .pytest_cache .mypy_cache .ruff_cache
 	find python tests build -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(LIB): $(GO_SOURCES) pyproject.toml
+$(LIB): $(GO_SOURCES) python/rankbuffer/_version.py
 	$(PYTHON) build/gobuild.py -o $@
 
 # Editable, so that the sources are what runs; the library it builds is $(LIB).

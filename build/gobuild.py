@@ -36,10 +36,10 @@ def required_go() -> tuple[int, int]:
 
 
 def project_version() -> str:
-    """The release, from pyproject.toml: the one place that states it."""
-    text = (ROOT / "pyproject.toml").read_text()
-    match = re.search(r'^version = "([^"]+)"', text, re.MULTILINE)
-    assert match is not None, "pyproject.toml has no version line"
+    """The release, from the one place that states it."""
+    text = (ROOT / "python" / "rankbuffer" / "_version.py").read_text()
+    match = re.search(r'^__version__ = "([^"]+)"', text, re.MULTILINE)
+    assert match is not None, "_version.py has no __version__ line"
     return match[1]
 
 
