@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
-	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/rank"
@@ -22,16 +20,14 @@ import (
 
 // Engine is one scorer. All methods are safe for concurrent use.
 type Engine struct {
-	method       rank.Method
-	judge        judge.Judge
-	ledger       *judge.Ledger
-	env          rank.Env
-	store        *buffer.Store
-	seed         int64
-	policy       rank.OnFailure
-	reasoning    reward.Reasoning
-	limits       limits
-	groupTimeout time.Duration
+	method    rank.Method
+	judge     judging
+	env       rank.Env
+	store     *buffer.Store
+	seed      int64
+	policy    rank.OnFailure
+	reasoning reward.Reasoning
+	limits    limits
 
 	ctx    context.Context // ends when the scorer closes; every group's context descends from it
 	cancel context.CancelCauseFunc
@@ -65,19 +61,19 @@ func New(configJSON []byte) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w: prompts: %w", ErrInvalid, err)
 	}
-	j, ledger, timeout, err := newJudge(cfg.Judge)
+	j, err := newJudge(cfg.Judge)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Engine{
-		method: method, judge: j, ledger: ledger, store: new(buffer.Store),
-		env:  rank.Env{Judge: j, Templates: templates},
+		method: method, judge: j, store: new(buffer.Store),
+		env:  rank.Env{Judge: j.stack, Templates: templates},
 		seed: cfg.Seed, policy: cfg.OnFailure, reasoning: cfg.reasoning(),
-		limits: cfg.Limits, groupTimeout: timeout,
-		ctx: ctx, cancel: cancel, flights: map[uint64]*flight{},
+		limits: cfg.Limits,
+		ctx:    ctx, cancel: cancel, flights: map[uint64]*flight{},
 		queues: map[string]*queue{}, proposed: map[string]*proposal{}, stats: newStats(),
-		closeJudge: sync.OnceValue(j.Close),
+		closeJudge: sync.OnceValue(j.stack.Close),
 	}, nil
 }
 

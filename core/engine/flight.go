@@ -167,7 +167,7 @@ func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 // limitJudging cancels the group when judge.group_timeout_s have passed since
 // its last response came and its turn began. It returns the stop.
 func (e *Engine) limitJudging(f *flight) func() {
-	if e.groupTimeout == 0 {
+	if e.judge.groupTimeout == 0 {
 		return func() {}
 	}
 	stop := make(chan struct{})
@@ -179,7 +179,7 @@ func (e *Engine) limitJudging(f *flight) func() {
 		case <-stop:
 			return
 		}
-		clock := time.NewTimer(e.groupTimeout)
+		clock := time.NewTimer(e.judge.groupTimeout)
 		defer clock.Stop()
 		select {
 		case <-clock.C:

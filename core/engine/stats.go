@@ -90,7 +90,7 @@ func (e *Engine) Stats() []byte {
 	}
 	e.mu.Unlock()
 	slices.SortFunc(out.Steps, func(a, b stepJSON) int { return a.Step - b.Step })
-	out.Judge = e.ledger.Report()
+	out.Judge = e.judge.ledger.Report()
 	data, err := json.Marshal(out)
 	if err != nil { // numbers and names only
 		panic(fmt.Sprintf("engine: encode stats: %v", err))
