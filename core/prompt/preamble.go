@@ -20,7 +20,7 @@ const headerStart = "Judging request: "
 func (h header) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%stask=%s tag=%s", headerStart, h.kind, h.tag)
-	for _, f := range h.counts() {
+	for _, f := range h.numbers() {
 		if *f.value != 0 {
 			fmt.Fprintf(&b, " %s=%d", f.name, *f.value)
 		}
@@ -28,13 +28,13 @@ func (h header) String() string {
 	return b.String()
 }
 
-type headerCount struct {
+type number struct {
 	name  string
 	value *int
 }
 
-func (h *header) counts() []headerCount {
-	return []headerCount{
+func (h *header) numbers() []number {
+	return []number{
 		{"anchors", &h.anchors}, {"candidates", &h.candidates}, {"lookahead", &h.lookahead},
 		{"keep", &h.keep}, {"winners", &h.winners}, {"ranked", &h.ranked},
 	}
@@ -65,9 +65,9 @@ func parsePreamble(content string) (h header, rest string, ok bool) {
 		case i == 1 && name == "tag":
 			h.tag = value
 		default:
-			for _, f := range h.counts() {
+			for _, f := range h.numbers() {
 				if f.name == name {
-					*f.value, _ = strconv.Atoi(value) // a bad number differs from the preamble below
+					*f.value = parseCount(value)
 				}
 			}
 		}
@@ -77,6 +77,16 @@ func parsePreamble(content string) (h header, rest string, ok bool) {
 	}
 	rest, found = strings.CutPrefix(content, h.preamble())
 	return h, rest, found
+}
+
+// parseCount reads a count. What is none reads as 0, which the preamble made from
+// it then lacks.
+func parseCount(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 func validTag(tag string) bool {

@@ -3,7 +3,6 @@ package prompt
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/rankbuffer/rankbuffer/core/query"
@@ -143,7 +142,6 @@ func (d *Document) place(t Text) error {
 // agree checks that what was found is what the preamble announced, and what its
 // kind takes, so that a reader can index without fear.
 func (d *Document) agree(h header) error {
-	s := kinds[d.Kind]
 	anchors := h.anchors
 	if d.Kind == CoarseOrder {
 		anchors = 0 // shown by id only
@@ -159,19 +157,18 @@ func (d *Document) agree(h header) error {
 			return fmt.Errorf("%d %s announced, %d shown", n.want, n.name, n.got)
 		}
 	}
-	v := Vars{Query: d.Query, Rubrics: make([]query.Rubric, 0, 1), Anchors: make([]string, h.anchors), Candidates: make([]string, h.candidates),
-		Ranked: make([]string, h.ranked), Order: d.Order, Keep: h.keep, Winners: h.winners}
-	if s.rubrics != none && d.Rubrics != "" {
-		v.Rubrics = append(v.Rubrics, query.Rubric{})
+	shown := counts{anchors: h.anchors, candidates: h.candidates, ranked: h.ranked, winners: h.winners}
+	if d.Rubrics != "" {
+		shown.rubrics = 1
 	}
-	return v.check(d.Kind)
-}
-
-// Index is the number in an id such as A0, R2 or L1; -1 when there is none.
-func (t Text) Index() int {
-	i, err := strconv.Atoi(strings.TrimLeft(t.ID, "ARLNK"))
-	if err != nil {
-		return -1
+	if err := shown.check(d.Kind); err != nil {
+		return err
 	}
-	return i
+	if err := checkQuery(d.Query); err != nil {
+		return err
+	}
+	if d.Kind == Manager {
+		return checkOrder(d.Order, h.anchors, h.candidates, h.keep)
+	}
+	return nil
 }

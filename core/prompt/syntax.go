@@ -36,8 +36,7 @@ func parse(kind Kind, source []byte) (template, error) {
 
 type parser struct {
 	kind Kind
-	done int // bytes of the source already read, for line numbers
-	line int
+	line int // lines read, for errors
 	rest string
 	uses map[string]int
 }

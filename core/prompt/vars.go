@@ -3,8 +3,6 @@ package prompt
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
@@ -35,32 +33,45 @@ type Vars struct {
 }
 
 func (v Vars) check(kind Kind) error {
-	k, ok := kinds[kind]
-	if !ok {
+	if _, ok := kinds[kind]; !ok {
 		return fmt.Errorf("%w: unknown kind %q", ErrVars, kind)
 	}
 	if err := checkQuery(v.Query); err != nil {
 		return err
 	}
+	shown := counts{len(v.Rubrics), len(v.Anchors), len(v.Candidates), len(v.Ranked), v.Winners}
+	if err := shown.check(kind); err != nil {
+		return err
+	}
+	if kind == Manager {
+		return checkOrder(v.Order, len(v.Anchors), len(v.Candidates), v.Keep)
+	}
+	return nil
+}
+
+// counts is how many of each a request shows, and asks for.
+type counts struct{ rubrics, anchors, candidates, ranked, winners int }
+
+// check holds what is given to render and what is read back to the same rules.
+func (c counts) check(kind Kind) error {
+	s := kinds[kind]
 	switch {
-	case k.rubrics == one && len(v.Rubrics) != 1:
-		return fmt.Errorf("%w: Rubrics: %s takes exactly one, got %d", ErrVars, kind, len(v.Rubrics))
-	case k.rubrics == many && len(v.Rubrics) == 0:
+	case s.rubrics == one && c.rubrics != 1:
+		return fmt.Errorf("%w: Rubrics: %s takes exactly one, got %d", ErrVars, kind, c.rubrics)
+	case s.rubrics == many && c.rubrics == 0:
 		return fmt.Errorf("%w: Rubrics: %s needs at least one", ErrVars, kind)
-	case k.anchors && len(v.Anchors) == 0:
+	case s.anchors && c.anchors == 0:
 		return fmt.Errorf("%w: Anchors: %s needs at least one", ErrVars, kind)
-	case k.candidates == one && len(v.Candidates) != 1:
-		return fmt.Errorf("%w: Candidates: %s takes exactly one, got %d", ErrVars, kind, len(v.Candidates))
-	case k.candidates == two && len(v.Candidates) != 2:
-		return fmt.Errorf("%w: Candidates: %s takes exactly two, got %d", ErrVars, kind, len(v.Candidates))
-	case k.candidates == many && len(v.Candidates) == 0 && kind != Manager:
+	case s.candidates == one && c.candidates != 1:
+		return fmt.Errorf("%w: Candidates: %s takes exactly one, got %d", ErrVars, kind, c.candidates)
+	case s.candidates == two && c.candidates != 2:
+		return fmt.Errorf("%w: Candidates: %s takes exactly two, got %d", ErrVars, kind, c.candidates)
+	case s.candidates == many && c.candidates == 0 && kind != Manager:
 		return fmt.Errorf("%w: Candidates: %s needs at least one", ErrVars, kind)
-	case kind == Rubrics && len(v.Ranked) == 0:
+	case kind == Rubrics && c.ranked == 0:
 		return fmt.Errorf("%w: Ranked: %s needs at least one", ErrVars, kind)
-	case kind == Select && (v.Winners < 1 || v.Winners > len(v.Candidates)):
-		return fmt.Errorf("%w: Winners: %d is not between 1 and the %d candidates", ErrVars, v.Winners, len(v.Candidates))
-	case kind == Manager:
-		return v.checkOrder()
+	case kind == Select && (c.winners < 1 || c.winners > c.candidates):
+		return fmt.Errorf("%w: Winners: %d is not between 1 and the %d candidates", ErrVars, c.winners, c.candidates)
 	}
 	return nil
 }
@@ -92,79 +103,22 @@ func validRole(role string) bool {
 
 // checkOrder wants every id of the manager's order to be one of those shown,
 // and the number to keep to be within them.
-func (v Vars) checkOrder() error {
-	shown := make(map[string]bool, len(v.Anchors)+len(v.Candidates))
-	for i := range v.Anchors {
-		shown["A"+strconv.Itoa(i)] = true
+func checkOrder(order []string, anchors, candidates, keep int) error {
+	shown := make(map[string]bool, anchors+candidates)
+	for i := range anchors {
+		shown[anchorID(i)] = true
 	}
-	for i := range v.Candidates {
-		shown["R"+strconv.Itoa(i)] = true
+	for i := range candidates {
+		shown[rolloutID(i)] = true
 	}
-	for i, id := range v.Order {
+	for i, id := range order {
 		if !shown[id] {
 			return fmt.Errorf("%w: Order[%d]: %q is not shown, or listed twice", ErrVars, i, id)
 		}
 		delete(shown, id)
 	}
-	if v.Keep < 1 || v.Keep > len(v.Order) {
-		return fmt.Errorf("%w: Keep: %d is not between 1 and the %d ids of Order", ErrVars, v.Keep, len(v.Order))
+	if keep < 1 || keep > len(order) {
+		return fmt.Errorf("%w: Keep: %d is not between 1 and the %d ids of Order", ErrVars, keep, len(order))
 	}
 	return nil
-}
-
-// count is how many texts of a sort a kind takes.
-type count int
-
-const (
-	none count = iota
-	one
-	two
-	many
-)
-
-// shape is what a kind of call shows, and with which template variables.
-type shape struct {
-	rubrics    count
-	anchors    bool
-	candidates count
-	required   []string // variables its template must use
-	optional   []string // variables its template may use
-}
-
-var kinds = map[Kind]shape{
-	Coarse:      {many, true, one, []string{"query", "rubrics", "anchors", "candidate"}, []string{"k", "last"}},
-	CoarseOrder: {many, true, one, []string{"query", "rubrics", "anchors", "candidate"}, []string{"k", "last"}},
-	Fine:        {many, false, many, []string{"query", "rubrics", "candidates"}, []string{"n", "candidate_ids"}},
-	Manager:     {many, true, many, []string{"query", "rubrics", "anchors", "candidates", "order", "lookahead", "keep"}, []string{"k", "n"}},
-	Score:       {many, false, one, []string{"query", "rubrics", "candidate"}, nil},
-	RubricScore: {one, false, one, []string{"query", "rubric", "candidate"}, nil},
-	Pair:        {many, false, two, []string{"query", "rubrics", "candidates"}, nil},
-	Match:       {many, false, two, []string{"query", "rubrics", "candidates"}, nil},
-	Select:      {many, false, many, []string{"query", "rubrics", "candidates", "winners"}, []string{"n", "candidate_ids"}},
-	Preference:  {many, false, two, []string{"query", "rubrics", "candidates"}, nil},
-	Reasoned:    {many, false, two, []string{"query", "rubrics", "candidates"}, nil},
-	Label:       {many, false, one, []string{"query", "rubrics", "candidate"}, nil},
-	Rubrics:     {none, false, none, []string{"query", "ranked"}, []string{"n"}},
-}
-
-// Kinds lists every kind, sorted.
-func Kinds() []Kind {
-	all := make([]Kind, 0, len(kinds))
-	for k := range kinds {
-		all = append(all, k)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// candidateID is the id the i-th candidate of a kind is shown with.
-func (s shape) candidateID(i int) string {
-	switch s.candidates {
-	case one:
-		return "CANDIDATE"
-	case two:
-		return string("AB"[i])
-	default:
-		return "R" + strconv.Itoa(i)
-	}
 }
