@@ -29,7 +29,7 @@ func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewSource(seed))
 	path := filepath.Join(t.TempDir(), "c.zst")
 	shards := 0
-	for _, records := range [][]buffer.Record{nil, small(), random(r, 1), random(r, 2), random(r, 40), random(r, 150)} {
+	for _, records := range [][]buffer.Record{nil, small(), random(r, 1), random(r, 2), random(r, 20), random(r, 60)} {
 		if err := Write(path, meta, records); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func checkSummary(t *testing.T, path string, records []buffer.Record) {
 // encoded before, and reading and writing again changes nothing.
 func TestSameBytes(t *testing.T) {
 	r := rand.New(rand.NewSource(propertySeed(t)))
-	records := random(r, 120)
+	records := random(r, 50)
 	want := mustEncode(t, records)
 	for range 3 {
 		mustEncode(t, random(r, 5))

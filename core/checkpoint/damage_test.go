@@ -167,6 +167,44 @@ func TestForged(t *testing.T) {
 	}
 }
 
+// One must find what Records yields, so shards may not overlap.
+func TestForgedOverlap(t *testing.T) {
+	enc, err := newEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer enc.Close()
+	lineC := strings.Replace(lineA, `"a"`, `"c"`, 1)
+	for _, c := range []struct {
+		shards [2]string
+		firsts [2]string
+		ok     bool
+	}{
+		{[2]string{lineA + lineB, lineC}, [2]string{"a", "c"}, true},
+		{[2]string{lineA + lineC, lineB}, [2]string{"a", "b"}, false},
+		{[2]string{lineA + lineB, lineB}, [2]string{"a", "b"}, false},
+		{[2]string{lineB + lineC, lineA}, [2]string{"b", "a"}, false},
+		{[2]string{lineA, lineA}, [2]string{"a", "a"}, false},
+	} {
+		var x index
+		var packed [][]byte
+		for i, text := range c.shards {
+			p := enc.EncodeAll([]byte(text), nil)
+			n := strings.Count(text, "\n")
+			packed = append(packed, p)
+			x.Shards = append(x.Shards, shardEntry{First: c.firsts[i], Queries: n, Size: int64(len(p)), Raw: int64(len(text)), CRC: checksum(p)})
+			x.Queries += n
+		}
+		frame, err := x.encode(enc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAll(forge(packed, frame)); c.ok != (err == nil) || (err != nil && !errors.Is(err, ErrCorrupt)) {
+			t.Errorf("shards from %v: got %v, want it accepted: %v", c.firsts, err, c.ok)
+		}
+	}
+}
+
 // What a file claims to hold is not allocated for.
 func TestClaimedSizes(t *testing.T) {
 	enc, err := newEncoder()
@@ -188,8 +226,8 @@ func TestClaimedSizes(t *testing.T) {
 		}
 		return forge([][]byte{packed}, frame)
 	}
-	var wide bytes.Buffer // 64 MiB of zeros in a few KB: more than it says
-	wide.Write(enc.EncodeAll(make([]byte, 64<<20), nil))
+	var wide bytes.Buffer // 16 MiB of zeros in a few KB: more than it says
+	wide.Write(enc.EncodeAll(make([]byte, 16<<20), nil))
 	for name, file := range map[string][]byte{
 		"index claims 4 GiB":               claim(1<<32-1, honest),
 		"index claims its limit":           claim(maxRawIndex, honest),

@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"bytes"
 	"errors"
-	"io"
 	"math/rand"
 	"os"
 	"os/signal"
@@ -56,7 +55,7 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 20_000, Max: limit.Max}); err != nil {
 		t.Fatal(err)
 	}
-	err := Write(path, meta, random(rand.New(rand.NewSource(1)), 200))
+	err := Write(path, meta, random(rand.New(rand.NewSource(1)), 60))
 	if restoreErr := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); restoreErr != nil {
 		t.Fatal(restoreErr)
 	}
@@ -191,12 +190,11 @@ func (f *failing) WriteAt(p []byte, at int64) (int, error) {
 }
 
 var _ output = (*failing)(nil)
-var _ io.Writer = (*failing)(nil)
 
 // Every single write may fail; the error comes out, and what was written up to
 // then is no checkpoint.
 func TestEveryWriteMayFail(t *testing.T) {
-	records := random(rand.New(rand.NewSource(2)), 60)
+	records := random(rand.New(rand.NewSource(2)), 30)
 	for n := 0; ; n++ {
 		out := &failing{left: n}
 		err := encode(out, meta, records)

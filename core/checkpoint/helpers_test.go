@@ -116,7 +116,7 @@ func random(r *rand.Rand, n int) []buffer.Record {
 		}
 		record := buffer.Record{Query: q, Ordinal: r.Intn(5)}
 		if r.Intn(5) > 0 {
-			limit := []int{10, 100, 4000}[r.Intn(3)]
+			limit := []int{10, 100, 1200}[r.Intn(3)]
 			var texts []string
 			for range r.Intn(9) {
 				texts = append(texts, text(limit))
