@@ -29,10 +29,10 @@ type client struct {
 }
 
 // String hides the key that fmt would find in the fields.
-func (c *client) String() string { return "judge client of " + c.url.Redacted() }
+func (c client) String() string { return "judge client of " + c.url.Redacted() }
 
 // GoString does the same for %#v.
-func (c *client) GoString() string { return c.String() }
+func (c client) GoString() string { return c.String() }
 
 func newClient(c Config, base string, doer openai.HTTPDoer, closeIdle func()) (*client, error) {
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(base), "/"))

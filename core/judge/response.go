@@ -96,7 +96,7 @@ func usageOf(raw json.RawMessage) Usage {
 
 func tokensOf(raw json.RawMessage) []TokenProb {
 	var got openai.LogProbs
-	if len(raw) == 0 || json.Unmarshal(raw, &got) != nil {
+	if len(raw) == 0 || json.Unmarshal(raw, &got) != nil || len(got.Content) == 0 {
 		return nil
 	}
 	out := make([]TokenProb, len(got.Content))

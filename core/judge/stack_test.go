@@ -1,0 +1,318 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rankbuffer/rankbuffer/core/prompt"
+)
+
+// TestLimit: never more in flight than allowed, and first come, first served.
+func TestLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		inFlight, peak := 0, 0
+		var order []uint64
+		inner := judgeFunc(func(_ context.Context, req Request) (Reply, error) {
+			mu.Lock()
+			inFlight++
+			peak = max(peak, inFlight)
+			order = append(order, req.Affinity)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			inFlight--
+			mu.Unlock()
+			return Reply{Text: "x"}, nil
+		})
+		j, ledger := Wrap(inner, Config{MaxConcurrency: 3})
+		var wg sync.WaitGroup
+		start := time.Now()
+		for i := range 10 {
+			wg.Go(func() {
+				req := ask(prompt.Coarse)
+				req.Affinity = uint64(i)
+				if _, err := j.Judge(t.Context(), req); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait() // i waits for its slot before i+1 comes
+		}
+		wg.Wait()
+		if peak != 3 || time.Since(start) != 4*time.Second {
+			t.Errorf("%d in flight at most, %v for all; want 3, 4s", peak, time.Since(start))
+		}
+		for i := range 9 { // those that start together may pass each other
+			if order[i] > order[i+1]+2 {
+				t.Errorf("served in the order %v", order)
+			}
+		}
+		// Latency is the judge's, without the wait for a slot.
+		if l := ledger.Report().Kinds["coarse"].Latency; l.P99 < 980 || l.P99 > 1020 {
+			t.Errorf("latency %+v, want about 1000 ms", l)
+		}
+	})
+}
+
+// TestLimitGivesUp: who leaves the line gets no slot and is no attempt.
+func TestLimitGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := judgeFunc(func(context.Context, Request) (Reply, error) {
+			time.Sleep(time.Hour)
+			return Reply{Text: "x"}, nil
+		})
+		j, ledger := Wrap(inner, Config{MaxConcurrency: 1, Timeout: 7200})
+		go func() { _, _ = j.Judge(t.Context(), ask(prompt.Fine)) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := j.Judge(ctx, ask(prompt.Fine))
+		check(t, nil, nil, err, "max_concurrency")
+		if FailureOf(err) != TimedOut {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(2 * time.Hour)
+		if got := ledger.Report().Total; got.Tried != 1 || got.Succeeded != 1 {
+			t.Errorf("ledger %+v, want the first call only", got)
+		}
+	})
+}
+
+// TestNoSlotHeldWhileWaitingToRetry: others go on during a backoff.
+func TestNoSlotHeldWhileWaitingToRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		inner := judgeFunc(func(context.Context, Request) (Reply, error) {
+			if calls++; calls == 1 {
+				return Reply{}, &Error{Retryable: true, RetryAfter: time.Minute, Err: errors.New("busy")}
+			}
+			return Reply{Text: "x"}, nil
+		})
+		j, _ := Wrap(inner, Config{MaxConcurrency: 1})
+		done := make(chan error, 1)
+		go func() {
+			_, err := j.Judge(t.Context(), ask(prompt.Fine))
+			done <- err
+		}()
+		synctest.Wait()
+		start := time.Now()
+		if _, err := j.Judge(t.Context(), ask(prompt.Fine)); err != nil || time.Since(start) != 0 {
+			t.Errorf("waited %v: %v", time.Since(start), err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	j, ledger := Wrap(judgeFunc(func(context.Context, Request) (Reply, error) { panic("bug") }), Config{})
+	_, err := j.Judge(t.Context(), ask(prompt.Fine))
+	if FailureOf(err) != Failed || !strings.Contains(err.Error(), "panic while judging: bug") {
+		t.Errorf("got %v", err)
+	}
+	if got := ledger.Report().Total; got.Tried != 1 || got.Failed != 1 {
+		t.Errorf("ledger %+v", got)
+	}
+}
+
+// TestLedger counts by kind; Tried is the sum of how attempts end.
+func TestLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j, ledger, _ := build(t, config(), line{status: 500}, said("a"), said("b"), line{status: 400}, said("c"))
+		tally := new(Tally)
+		for _, kind := range []prompt.Kind{prompt.Coarse, prompt.Coarse, prompt.Fine, prompt.Fine} {
+			req := ask(kind)
+			req.Tally = tally
+			_, _ = j.Judge(t.Context(), req)
+		}
+		r := ledger.Report()
+		used := func(n int) Usage { return Usage{Prompt: 10 * n, Completion: 3 * n, Cached: 4 * n} }
+		for kind, want := range map[string]Counts{
+			"coarse": {Tried: 3, Succeeded: 2, Retried: 1, Tokens: used(2)},
+			"fine":   {Tried: 2, Succeeded: 1, Failed: 1, Tokens: used(1)},
+		} {
+			if got := r.Kinds[kind].Counts; got != want {
+				t.Errorf("%s: %+v, want %+v", kind, got, want)
+			}
+			if got := tally.Counts()[prompt.Kind(kind)]; got != want {
+				t.Errorf("tally of %s: %+v, want %+v", kind, got, want)
+			}
+		}
+		if want := (Counts{Tried: 5, Succeeded: 3, Retried: 1, Failed: 1, Tokens: used(3)}); r.Total != want {
+			t.Errorf("total %+v, want %+v", r.Total, want)
+		}
+		if c := tally.Calls(); c["coarse"] != 3 || c["fine"] != 2 || len(c) != 2 {
+			t.Errorf("calls %v", c)
+		}
+		if tally.Usage() != used(3) || tally.Retried() != 1 || tally.Failed() != 1 {
+			t.Errorf("tally %v %d %d", tally.Usage(), tally.Retried(), tally.Failed())
+		}
+	})
+}
+
+func TestNilTally(t *testing.T) {
+	var tally *Tally
+	tally.Attempt(prompt.Fine, Usage{Prompt: 1}, nil)
+	if len(tally.Calls()) != 0 || tally.Usage() != (Usage{}) || tally.Failed() != 0 {
+		t.Error("a nil tally recorded something")
+	}
+}
+
+// TestQuantiles against the exact ones of the same durations.
+func TestQuantiles(t *testing.T) {
+	for _, seed := range []uint64{1, 2, 3} {
+		var h histogram
+		var all []time.Duration
+		x := seed
+		for range 5000 {
+			x = mix(x + 0x9e3779b97f4a7c15)
+			d := time.Duration(1+x%1000) * time.Duration(1+x>>32%1000) * 50 * time.Microsecond
+			h.add(d)
+			all = append(all, d)
+		}
+		slices.Sort(all)
+		for _, q := range []float64{0.5, 0.9, 0.99, 1} {
+			want := all[int(q*float64(len(all)))-1]
+			if got := h.quantile(q); got < want*97/100 || got > want*103/100 {
+				t.Errorf("seed %d: quantile %v is %v, want %v", seed, q, got, want)
+			}
+		}
+	}
+	var h histogram
+	if h.quantile(0.5) != 0 {
+		t.Error("a quantile of nothing")
+	}
+	h.add(0)
+	h.add(-time.Second)
+	h.add(1000 * time.Hour)
+	if got := h.quantile(1); got <= 0 || got > 1000*time.Hour {
+		t.Errorf("of out-of-range durations: %v", got)
+	}
+	var one histogram
+	one.add(200 * time.Millisecond)
+	if got := one.quantile(0.99); got != 200*time.Millisecond {
+		t.Errorf("of one: %v", got)
+	}
+}
+
+func TestPoolAffinity(t *testing.T) {
+	hits := make(map[uint64]map[int]int)
+	load := make([]int, 4)
+	judges, names := make([]Judge, 4), make([]string, 4)
+	for i := range judges {
+		names[i] = fmt.Sprintf("http://gpu%d:8000/v1", i)
+		judges[i] = judgeFunc(func(_ context.Context, req Request) (Reply, error) {
+			if hits[req.Affinity] == nil {
+				hits[req.Affinity] = make(map[int]int)
+			}
+			hits[req.Affinity][i]++
+			load[i]++
+			return Reply{Text: "x"}, nil
+		})
+	}
+	p := newPool(judges, names)
+	for round := range 3 {
+		for a := range uint64(1000) {
+			if _, err := p.Judge(t.Context(), Request{Affinity: a + 1}); err != nil {
+				t.Fatal(round, err)
+			}
+		}
+	}
+	for a, at := range hits {
+		if len(at) != 1 {
+			t.Errorf("affinity %d went to %v", a, at)
+		}
+	}
+	for i, n := range load {
+		if n < 600 || n > 900 {
+			t.Errorf("endpoint %d got %d of 3000", i, n)
+		}
+	}
+	clear(load)
+	for range 1000 {
+		_, _ = p.Judge(t.Context(), Request{})
+	}
+	if slices.Min(load) < 150 {
+		t.Errorf("without affinity: %v", load)
+	}
+}
+
+// TestPoolFailover: a retry goes to an endpoint that has not failed the request,
+// the endpoint that failed rests, and then gets its requests back.
+func TestPoolFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []int
+		var failures [3]error
+		judges := make([]Judge, 3)
+		for i := range judges {
+			judges[i] = judgeFunc(func(context.Context, Request) (Reply, error) {
+				asked = append(asked, i)
+				return Reply{Text: "x"}, failures[i]
+			})
+		}
+		j, _ := Wrap(newPool(judges, []string{"a", "b", "c"}), Config{MaxRetries: ptr(5)})
+		ask := func() (visited []int, took time.Duration, err error) {
+			asked = nil
+			start := time.Now()
+			_, err = j.Judge(t.Context(), Request{Affinity: 7})
+			return asked, time.Since(start), err
+		}
+		visited, _, err := ask()
+		if err != nil || len(visited) != 1 {
+			t.Fatal(visited, err)
+		}
+		home := visited[0]
+
+		down := &Error{Failure: Failed, Retryable: true, Err: ErrUnreachable}
+		failures[home] = down
+		visited, _, err = ask()
+		if err != nil || len(visited) != 2 || visited[0] != home || visited[1] == home {
+			t.Fatalf("went to %v, %v; home is %d", visited, err, home)
+		}
+		second := visited[1]
+		if visited, _, err = ask(); err != nil || !slices.Equal(visited, []int{second}) {
+			t.Errorf("while home rests: went to %v, %v; want %d", visited, err, second)
+		}
+		time.Sleep(rest)
+		failures[home] = nil
+		if visited, _, err = ask(); err != nil || !slices.Equal(visited, []int{home}) {
+			t.Errorf("after the rest: went to %v, %v; want %d", visited, err, home)
+		}
+
+		// Busy: its Retry-After is for it alone, another endpoint is asked at once.
+		failures[home] = &Error{Failure: Failed, Retryable: true, StatusCode: 429, RetryAfter: time.Hour, Err: errors.New("busy")}
+		visited, took, err := ask()
+		if err != nil || !slices.Equal(visited, []int{home, second}) || took > time.Second {
+			t.Errorf("busy: went to %v in %v, %v", visited, took, err)
+		}
+		time.Sleep(time.Hour)
+
+		// All down: every one is tried before any is tried again.
+		failures = [3]error{down, down, down}
+		visited, _, err = ask()
+		if !errors.Is(err, ErrUnreachable) || len(visited) != 6 {
+			t.Errorf("all down: went to %v, %v", visited, err)
+		}
+		for _, three := range [][]int{visited[:3]} {
+			if slices.Sort(three); !slices.Equal(three, []int{0, 1, 2}) {
+				t.Errorf("all down: went to %v first", three)
+			}
+		}
+
+		// What no other endpoint can help is not moved.
+		failures = [3]error{}
+		time.Sleep(rest)
+		failures[home] = &Error{Failure: Failed, StatusCode: 400, Err: errors.New("bad")}
+		if visited, _, err = ask(); err == nil || !slices.Equal(visited, []int{home}) {
+			t.Errorf("client error: went to %v, %v", visited, err)
+		}
+	})
+}
