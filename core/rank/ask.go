@@ -14,6 +14,7 @@ import (
 type Env struct {
 	Judge     judge.Judge
 	Templates *prompt.Templates
+	LogProbs  *LogProbs // one per judge; nil asks without finding out first
 }
 
 // asker renders a group's questions and accounts for its calls.

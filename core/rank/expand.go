@@ -1,6 +1,10 @@
 package rank
 
-import "github.com/rankbuffer/rankbuffer/core/reward"
+import (
+	"context"
+
+	"github.com/rankbuffer/rankbuffer/core/reward"
+)
 
 // Tier is a set of candidates the ranking does not tell apart.
 type Tier []*Candidate
@@ -25,7 +29,13 @@ func (g *Group) Spread(value func(*Candidate) float64, empty float64) []float64 
 // each rewarded as rank 0, identical ones and members of a tier share their
 // average rank, failed ones are left out.
 func (g *Group) LinearRewards(tiers []Tier) []float64 {
-	empty, n := g.countEmpty(), 0
+	return g.rankRewards(tiers, reward.Linear, -1)
+}
+
+// rankRewards does the same with any reward of rank q among n responses; empty
+// is that of the lowest rank.
+func (g *Group) rankRewards(tiers []Tier, of func(q float64, n int) float64, empty float64) []float64 {
+	empties, n := g.countEmpty(), 0
 	members := make([][]int, len(tiers))
 	for t, tier := range tiers {
 		for _, c := range tier {
@@ -35,16 +45,47 @@ func (g *Group) LinearRewards(tiers []Tier) []float64 {
 		}
 		n += len(members[t])
 	}
-	ranks := reward.TierRanks(members, empty)
+	ranks := reward.TierRanks(members, empties)
 	out := make([]float64, len(g.slots))
 	for i, s := range g.slots {
 		if rank, ok := ranks[i]; ok {
-			out[i] = reward.Linear(rank, n+empty)
+			out[i] = of(rank, n+empties)
 		} else if s.status == Empty || s.status == Ineligible {
-			out[i] = -1
+			out[i] = empty
 		}
 	}
 	return out
+}
+
+// judged lists the responses that have or will have a reward of their own: all
+// but the failed ones.
+func (g *Group) judged() []int {
+	var out []int
+	for i, s := range g.slots {
+		if !s.status.Failed() && (s.cand == nil || !g.Failed(s.cand)) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// unranked is the outcome of a method that only compares, where there is nothing
+// to compare with: in validation and for a single response. Everything is worth
+// 0, empty responses the lowest reward of the method.
+func unranked(ctx context.Context, g *Group, empty float64) (Outcome, error) {
+	if _, err := g.All(ctx); err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Rewards: g.Spread(func(*Candidate) float64 { return 0 }, empty)}, nil
+}
+
+// neutralised is the outcome of a group in which calls failed on which every
+// reward depends.
+func neutralised(g *Group, cs []*Candidate, empty float64, failures ...error) Outcome {
+	for _, err := range failures {
+		g.Fail(err, cs...)
+	}
+	return Outcome{Rewards: g.Spread(func(*Candidate) float64 { return 0 }, empty)}
 }
 
 // countEmpty counts the responses that never reach the judge.

@@ -29,6 +29,12 @@ type Candidate struct {
 	members []int // indices of the responses with this answer; complete once all arrived
 }
 
+// index is the candidate's place in the group, known once all have arrived.
+func (c *Candidate) index() int { return slices.Min(c.members) }
+
+// size is how many responses gave this answer, known once all have arrived.
+func (c *Candidate) size() float64 { return float64(len(c.members)) }
+
 // Group is one group under judgement. Responses may arrive while the method is
 // already running; a whole group is one whose responses all came first.
 type Group struct {
@@ -101,8 +107,7 @@ func (g *Group) Add(index int, r Response) error {
 }
 
 func (g *Group) candidate(answer string, index int) *Candidate {
-	sum := sha256.Sum256([]byte(answer))
-	id := hex.EncodeToString(sum[:])
+	id := contentID(answer)
 	if !g.common.Dedupe {
 		id = fmt.Sprintf("%s/%06d", id, index)
 	}
@@ -115,6 +120,15 @@ func (g *Group) candidate(answer string, index int) *Candidate {
 	c.members = append(c.members, index)
 	return c
 }
+
+// contentID is the hash of a text that presentation orders depend on.
+func contentID(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// outsider is a text from outside the group that candidates are compared with.
+func outsider(text string) *Candidate { return &Candidate{ID: contentID(text), Text: text} }
 
 // Close ends the arrivals; places still open take the given status. It reports
 // whether any were.
@@ -153,23 +167,45 @@ func (g *Group) wake() {
 }
 
 // next waits for the i-th candidate; false means there will be none.
-func (g *Group) next(ctx context.Context, i int) (*Candidate, bool) {
+func (g *Group) next(ctx context.Context, i int) (c *Candidate, ok bool) {
+	g.await(ctx, func() bool {
+		if i < len(g.candidates) {
+			c, ok = g.candidates[i], true
+		}
+		return ok
+	})
+	return c, ok
+}
+
+// leader waits for the first response that is not empty, by the order of the
+// group and not of arrival; false means there is none.
+func (g *Group) leader(ctx context.Context) (c *Candidate, ok bool) {
+	g.await(ctx, func() bool {
+		for _, s := range g.slots {
+			if s.status == "" || s.cand != nil {
+				c, ok = s.cand, s.cand != nil
+				return ok
+			}
+		}
+		return false
+	})
+	return c, ok
+}
+
+// await returns when what it waits for is there, when no more responses can
+// come or when the context ends. ready is called with mu held.
+func (g *Group) await(ctx context.Context, ready func() bool) {
 	for {
 		g.mu.Lock()
-		if i < len(g.candidates) {
-			c := g.candidates[i]
-			g.mu.Unlock()
-			return c, true
-		}
-		closed, arrived := g.closed, g.arrived
+		done, arrived := ready() || g.closed, g.arrived
 		g.mu.Unlock()
-		if closed {
-			return nil, false
+		if done {
+			return
 		}
 		select {
 		case <-arrived:
 		case <-ctx.Done():
-			return nil, false
+			return
 		}
 	}
 }

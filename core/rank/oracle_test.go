@@ -183,7 +183,7 @@ func method(t testing.TB, options string) Method {
 }
 
 // score runs a whole group. order gives the arrival order, nil the given one.
-func score(t testing.TB, m Method, o *oracle, spec Spec, responses []Response, order []int) (Result, *buffer.Buffer) {
+func score(t testing.TB, m Method, o judge.Judge, spec Spec, responses []Response, order []int) (Result, *buffer.Buffer) {
 	t.Helper()
 	spec.Size = len(responses)
 	if spec.Query.ID == "" {

@@ -2,11 +2,7 @@ package rank
 
 import (
 	"context"
-	"fmt"
-	"sync"
 
-	"github.com/rankbuffer/rankbuffer/core/judge"
-	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
@@ -24,8 +20,8 @@ func newPointwise() Method { return &Pointwise{Common: common("pointwise", 0.2)}
 
 // Rank implements Method.
 func (m *Pointwise) Rank(ctx context.Context, g *Group) (Outcome, error) {
-	scores := scoreEach(ctx, g, "pointwise")
-	if _, err := g.All(ctx); err != nil {
+	scores, err := evaluate(ctx, g, overallScore(g, "pointwise"))
+	if err != nil {
 		return Outcome{}, err
 	}
 	if m.RankTransform && g.Size > 1 && !g.Validate {
@@ -33,24 +29,6 @@ func (m *Pointwise) Rank(ctx context.Context, g *Group) (Outcome, error) {
 	}
 	value := func(c *Candidate) float64 { return 2*scores[c]/10 - 1 }
 	return Outcome{Rewards: g.Spread(value, -1)}, nil
-}
-
-// scoreEach asks for one 0-10 score per candidate, as candidates arrive.
-func scoreEach(ctx context.Context, g *Group, method string) map[*Candidate]float64 {
-	var mu sync.Mutex // guards scores
-	scores := map[*Candidate]float64{}
-	g.Each(ctx, func(ctx context.Context, c *Candidate) {
-		s, err := ask(ctx, g, prompt.Score, prompt.Vars{Candidates: []string{c.Text}}, nil,
-			func(r judge.Reply) (float64, error) { return judge.ParseScore(r.Text) })
-		if err != nil {
-			g.Fail(fmt.Errorf("%s: score: %w", method, err), c)
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		scores[c] = s
-	})
-	return scores
 }
 
 // tiersOf groups candidates of equal value, smallest first.

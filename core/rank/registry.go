@@ -20,7 +20,19 @@ type Row struct {
 // rows is the registry: adding a method is one file and one row here.
 var rows = []Row{
 	{"rankbuffer", newRankBuffer},
+	{"scr", newSCR},
+	{"agr", newAGR},
+	{"prc", newPRC},
+	{"genrm", newGenRM},
+	{"tournament", newTournament},
+	{"arena", newArena},
+	{"pairwise", newPairwise},
+	{"winrate", newWinRate},
 	{"pointwise", newPointwise},
+	{"gdpo", newGDPO},
+	{"implicit", newImplicit},
+	{"explicit", newExplicit},
+	{"listwise", newListwise},
 }
 
 // Rows returns the registered methods.

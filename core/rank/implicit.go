@@ -1,0 +1,21 @@
+package rank
+
+import "context"
+
+// Implicit scores each response alone, one score z of 0 to 10 by all rubrics
+// together, and rewards z/10 (Tournament-GRPO, implicit scoring). The scale is
+// absolute, so validation groups and single responses are scored the same way.
+//
+// Rewards lie in [0, 1]. One round; one call a distinct response.
+type Implicit struct{ Common }
+
+func newImplicit() Method { return &Implicit{common("implicit", 1)} }
+
+// Rank implements Method.
+func (m *Implicit) Rank(ctx context.Context, g *Group) (Outcome, error) {
+	scores, err := evaluate(ctx, g, overallScore(g, "implicit"))
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Rewards: g.Spread(func(c *Candidate) float64 { return scores[c] / 10 }, 0)}, nil
+}

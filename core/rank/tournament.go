@@ -1,0 +1,154 @@
+package rank
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/prompt"
+	"github.com/rankbuffer/rankbuffer/core/reward"
+)
+
+// Tournament runs M repeats of a tournament (Tournament-GRPO, section 3). In
+// each round the candidates still in are shuffled and dealt into groups; one
+// call a group names its winners, who gain the round's weight w_t and go on,
+// until no more than k_final are left. The scores s_i of all repeats are
+// normalised within the group, r_i = (s_i - min)/(max - min + eps); 0.5 for all
+// when they are equal. A repeat in which a call failed is dropped; if all are,
+// the group is neutralised. An empty response scores 0 and is worth 0.
+//
+// Rewards lie in [0, 1]. The repeats run at once, so the number of rounds is that
+// of one repeat: 3 for 8 distinct responses in groups of 2. Calls are the number
+// of groups dealt: 7 M for 8 responses, groups of 2 and one finalist.
+type Tournament struct {
+	Common
+	GroupSize    int       `json:"group_size"`    // G, candidates a call compares
+	KWin         int       `json:"k_win"`         // winners of a group, fewer than the group has members
+	KFinal       int       `json:"k_final"`       // candidates at which a repeat ends
+	Repeats      int       `json:"repeats"`       // M
+	RoundWeights []float64 `json:"round_weights"` // w_1, w_2, ...; the last holds for all further rounds; null: 1
+}
+
+func newTournament() Method {
+	return &Tournament{Common: common("tournament", 1), GroupSize: 2, KWin: 1, KFinal: 1, Repeats: 3}
+}
+
+func (m *Tournament) validate() error {
+	switch {
+	case m.GroupSize < 2:
+		return fmt.Errorf("group_size: %d is below 2", m.GroupSize)
+	case m.KWin < 1:
+		return fmt.Errorf("k_win: %d is below 1", m.KWin)
+	case m.KWin >= m.GroupSize:
+		return fmt.Errorf("k_win: %d winners of a group of group_size = %d eliminate nobody, want fewer", m.KWin, m.GroupSize)
+	case m.KFinal < 1:
+		return fmt.Errorf("k_final: %d is below 1", m.KFinal)
+	case m.Repeats < 1:
+		return fmt.Errorf("repeats: %d is below 1", m.Repeats)
+	case m.RoundWeights != nil && len(m.RoundWeights) == 0:
+		return fmt.Errorf("round_weights: the list is empty; leave it out to weigh all rounds alike")
+	}
+	for t, w := range m.RoundWeights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("round_weights[%d]: %v is not a finite number of 0 or more", t, w)
+		}
+	}
+	return m.Common.validate()
+}
+
+// Rank implements Method.
+func (m *Tournament) Rank(ctx context.Context, g *Group) (Outcome, error) {
+	if g.Validate || g.Size == 1 {
+		return unranked(ctx, g, 0)
+	}
+	cs, err := g.All(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	repeats, errs := make([]map[*Candidate]float64, m.Repeats), make([]error, m.Repeats)
+	g.Together(m.Repeats, func(r int) {
+		repeats[r], errs[r] = m.play(ctx, g, cs, r)
+	})
+	scores := map[*Candidate]float64{}
+	var failures []error
+	for r, points := range repeats {
+		if errs[r] != nil {
+			failures = append(failures, errs[r])
+			continue
+		}
+		for c, p := range points {
+			scores[c] += p
+		}
+	}
+	if len(failures) == m.Repeats {
+		return neutralised(g, cs, 0, failures...), nil
+	}
+	for _, err := range failures {
+		g.FailCall(err)
+	}
+	return Outcome{Rewards: g.Spread(normalise(cs, scores, g.countEmpty() > 0), 0)}, nil
+}
+
+// normalise maps scores onto [0, 1] within the group.
+func normalise(cs []*Candidate, scores map[*Candidate]float64, empties bool) func(*Candidate) float64 {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, c := range cs {
+		lo, hi = min(lo, scores[c]), max(hi, scores[c])
+	}
+	if lo == hi {
+		return func(*Candidate) float64 { return 0.5 }
+	}
+	if empties {
+		lo = 0
+	}
+	return func(c *Candidate) float64 { return (scores[c] - lo) / (hi - lo + reward.Epsilon) }
+}
+
+// play runs one repeat and returns what each candidate has gained.
+func (m *Tournament) play(ctx context.Context, g *Group, in []*Candidate, repeat int) (map[*Candidate]float64, error) {
+	points := map[*Candidate]float64{}
+	for round := 0; len(in) > m.KFinal; round++ {
+		groups := deal(g.Present(in, fmt.Sprintf("tournament/%d/%d", repeat, round)), m.GroupSize)
+		winners, errs := make([][]*Candidate, len(groups)), make([]error, len(groups))
+		g.Together(len(groups), func(i int) {
+			winners[i], errs[i] = selectBest(ctx, g, groups[i], min(m.KWin, len(groups[i])-1), sample(g, repeat, m.Repeats))
+		})
+		if err := firstOf(errs); err != nil {
+			return nil, fmt.Errorf("tournament: repeat %d, round %d: %w", repeat, round+1, err)
+		}
+		in = slices.Concat(winners...)
+		for _, c := range in {
+			points[c] += m.weight(round)
+		}
+	}
+	return points, nil
+}
+
+func (m *Tournament) weight(round int) float64 {
+	if len(m.RoundWeights) == 0 {
+		return 1
+	}
+	return m.RoundWeights[min(round, len(m.RoundWeights)-1)]
+}
+
+// deal deals candidates round-robin into max(1, floor(n/size)) groups: a
+// remainder makes groups larger, never one of a single candidate.
+func deal(cs []*Candidate, size int) [][]*Candidate {
+	groups := make([][]*Candidate, max(1, len(cs)/size))
+	for i, c := range cs {
+		groups[i%len(groups)] = append(groups[i%len(groups)], c)
+	}
+	return groups
+}
+
+// selectBest asks for the k best of a few candidates in one call.
+func selectBest(ctx context.Context, g *Group, shown []*Candidate, k int, shape func(*judge.Request)) ([]*Candidate, error) {
+	winners, err := ask(ctx, g, prompt.Select, prompt.Vars{Candidates: texts(shown), Winners: k}, shape,
+		func(r judge.Reply) ([]int, error) { return judge.ParseWinners(r.Text, len(shown), k) })
+	if err != nil {
+		return nil, err
+	}
+	return pick(shown, winners), nil
+}
