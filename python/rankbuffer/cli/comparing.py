@@ -1,0 +1,141 @@
+"""Runs one method over a replay file; a kill at any moment loses little and changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..judges import Judge, SimulatedJudge
+from ..methods import Method
+from ..replay import ReplayQuery, ReplayText
+from ..scorer import Scorer
+from .journal import Journal
+from .progress import Progress
+
+# Groups scored at once between two checkpoints. More would leave the judge idle
+# less often while the last of them finish, but cost more when the run is killed.
+_CHUNK = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The groups that every method gets, in the order of epochs, then queries."""
+
+    queries: list[ReplayQuery]
+    epochs: int
+    judge: Judge | SimulatedJudge
+    seed: int
+    mark: str
+    """Names the data in snapshots."""
+
+    def rollouts(self, query: ReplayQuery, epoch: int) -> list[ReplayText]:
+        """The group of an epoch, counted from 0; those of the file come around again."""
+        return query.epochs[epoch % len(query.epochs)]
+
+    def qualities(self, query_id: str, epoch: int) -> list[float | None]:
+        """Those of a group's responses; None where the file gives none."""
+        return [response.quality for response in self.rollouts(self._by_id[query_id], epoch)]
+
+    @functools.cached_property
+    def _by_id(self) -> dict[str, ReplayQuery]:
+        return {query.query_id: query for query in self.queries}
+
+    def chunks(self, start: int) -> Iterator[tuple[int, Sequence[ReplayQuery]]]:
+        """Epoch and queries of each piece of work from group ``start`` on.
+
+        Pieces end where they end in a run that was never interrupted, and never
+        hold two groups of one query.
+        """
+        size = len(self.queries)
+        for epoch in range(self.epochs):
+            for first in range(0, size, _CHUNK):
+                last = min(first + _CHUNK, size)
+                if epoch * size + first >= start:
+                    yield epoch, self.queries[first:last]
+
+
+async def run_method(label: str, method: Method, plan: Plan, state: Path) -> None:
+    """Scores what ``state`` does not hold yet; afterwards rows.jsonl there is complete."""
+    state.mkdir(exist_ok=True)
+    journal = Journal(state / "rows.jsonl", state)
+    newest = journal.newest()
+    done, snapshot = (newest[0], newest[2]) if newest is not None else (0, None)
+    journal.cut(done)
+    with Progress(label, plan.epochs * len(plan.queries)) as progress:
+        progress.begin(done)
+        scorer = None
+        try:
+            for epoch, queries in plan.chunks(done):
+                if scorer is None or _counts_attempts(plan.judge):
+                    if scorer is not None:
+                        scorer.close()
+                    scorer = _scorer(method, plan, snapshot)
+                rows = await _score(label, scorer, queries, epoch, plan, progress)
+                journal.append(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+                done += len(rows)
+                snapshot = journal.checkpoint(scorer, done, plan.mark)
+        finally:
+            if scorer is not None:
+                scorer.close()
+
+
+def _counts_attempts(judge: Judge | SimulatedJudge) -> bool:
+    """Whether an answer depends on how often the request was seen before.
+
+    Then each piece of work gets a fresh simulated judge, since a resumed run
+    could not know what an earlier process had counted.
+    """
+    return isinstance(judge, SimulatedJudge) and bool(judge.failure_rate or judge.malformed_rate)
+
+
+def _scorer(method: Method, plan: Plan, snapshot: Path | None) -> Scorer:
+    scorer = Scorer(method=method, judge=plan.judge, seed=plan.seed)
+    if snapshot is not None:
+        scorer.restore(snapshot)
+    return scorer
+
+
+async def _score(
+    label: str,
+    scorer: Scorer,
+    queries: Sequence[ReplayQuery],
+    epoch: int,
+    plan: Plan,
+    progress: Progress,
+) -> list[dict[str, Any]]:
+    """The rows of one group for each query, all scored at once."""
+
+    async def one(query: ReplayQuery) -> dict[str, Any]:
+        ranked = [response.text for response in query.ranked]
+        result = await scorer.score_group_async(
+            query.query_id,
+            [response.text for response in plan.rollouts(query, epoch)],
+            query=query.query,
+            rubrics=query.rubrics,
+            ranked=ranked or None,
+            reference=ranked[0] if ranked else None,
+            epoch=epoch,
+            step=epoch,
+        )
+        anchors = scorer.buffer(query.query_id).anchors
+        progress.advance(sum(result.calls.values()))
+        row: dict[str, Any] = {"method": label, "query_id": query.query_id, "epoch": epoch}
+        return (
+            row
+            | {name: value for name, value in result.raw.items() if name not in row}
+            | {"anchor_texts": [anchor.text for anchor in anchors]}
+            | {"anchor_sources": [anchor.source for anchor in anchors]}
+        )
+
+    tasks = [asyncio.ensure_future(one(query)) for query in queries]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

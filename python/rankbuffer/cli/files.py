@@ -1,0 +1,78 @@
+"""Files of a run that must survive being killed at any moment."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError
+from .options import UsageError
+
+
+@contextlib.contextmanager
+def write_whole(path: Path) -> Iterator[Callable[[str], object]]:
+    """Writes a file completely or not at all: yields ``write``, renames at the end."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("w", encoding="utf-8") as file:
+        yield file.write
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Makes renames in the directory last."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock of a run; ends with the process, however it ends."""
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FileError(f"{path.parent}: another run is writing here; wait for it") from None
+        yield
+
+
+def settle(path: Path, settings: Mapping[str, Any], option: str) -> None:
+    """Holds a run to the settings it was begun with, which ``path`` keeps.
+
+    UsageError where settings differ, naming them and the ``option`` that leads
+    elsewhere.
+    """
+    now = json.loads(json.dumps(settings))
+    if not path.exists():
+        with write_whole(path) as write:
+            write(json.dumps(now, indent=2, ensure_ascii=False) + "\n")
+        return
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise FileError(f"{path}: not the settings of a run; use another {option}") from None
+    if changes := list(_changes(before, now, "")):
+        raise UsageError(
+            f"{path.parent} holds a run with other settings, use another {option}: "
+            + "; ".join(changes)
+        )
+
+
+def _changes(before: Any, now: Any, where: str) -> Iterator[str]:
+    """What differs between two settings, by name."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in [*before, *(name for name in now if name not in before)]:
+            inner = f"{where}.{name}" if where else name
+            yield from _changes(before.get(name), now.get(name), inner)
+    elif before != now:
+        yield f"{where} was {json.dumps(before)}, is now {json.dumps(now)}"

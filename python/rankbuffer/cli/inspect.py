@@ -1,0 +1,79 @@
+"""``rankbuffer inspect``: what a checkpoint holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ..scorer import inspect as inspect_checkpoint
+from .text import Style, clip, pad, table, terminal_width
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "inspect",
+        help="show what a checkpoint holds",
+        description="Lists the buffers of a checkpoint, or shows one of them.",
+    )
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="file written by Scorer.snapshot")
+    parser.add_argument("--query-id", metavar="Q", help="show this query's buffer")
+    parser.add_argument("--json", action="store_true", help="as JSON, with whole texts")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = inspect_checkpoint(args.checkpoint, args.query_id)
+    if args.json:
+        print(json.dumps(found, ensure_ascii=False))
+    elif args.query_id is not None:
+        _show(found)
+    else:
+        _list(found)
+    return 0
+
+
+def _list(found: Mapping[str, Any]) -> None:
+    """One line for each query."""
+    queries = found["queries"]
+    meta = ", ".join(f"{name} {value}" for name, value in found["meta"].items())
+    print(f"{len(queries):,} {'query' if len(queries) == 1 else 'queries'} ({meta})")
+    if not queries:
+        return
+    rows = []
+    for buffer in queries:
+        sources = Counter(anchor["source"] for anchor in buffer["anchors"])
+        rows.append(
+            (
+                clip(buffer["query_id"], terminal_width() // 2),
+                str(len(buffer["anchors"])),
+                str(buffer["initial"]),
+                str(len(buffer["epochs_seen"])),
+                " ".join(f"{source}:{n}" for source, n in sorted(sources.items())) or "-",
+            )
+        )
+    print("\n".join(table(("query", "anchors", "at start", "epochs", "sources"), rows)))
+
+
+def _show(buffer: Mapping[str, Any]) -> None:
+    """One buffer as a ladder, best first."""
+    style, width = Style(sys.stdout), terminal_width()
+    query = buffer["query"]
+    text = query if isinstance(query, str) else query[-1]["content"]
+    print(style(clip(buffer["query_id"], width), "bold"))
+    print(clip(text, width))
+    for rubric in buffer["rubrics"]:
+        print(clip(f"  rubric, weight {rubric['weight']:g}: {rubric['text']}", width))
+    seen = buffer["epochs_seen"]
+    epochs = ", ".join(map(str, seen)) or "none"
+    print(f"epochs seen: {epochs}; {buffer['initial']} anchors at the start")
+    if not buffer["anchors"]:
+        print("no anchors yet: they come with the first group")
+    for k, anchor in reversed(list(enumerate(buffer["anchors"], start=1))):
+        since = f"epoch {anchor['epoch']}"
+        idle = f" idle {anchor['inactive']}" if anchor["inactive"] else ""
+        head = f"{k:>4}  {pad(anchor['source'], 9)}  {pad(since, 9)}{pad(idle, 7)}  "
+        print(style(head, "cyan") + clip(anchor["text"], width - len(head)))

@@ -1,0 +1,55 @@
+"""``rankbuffer judge-sim``: the simulated judge as an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from types import FrameType
+
+from ..judges import JudgeServer
+from ..replay import qualities, read_replay
+from .options import add_simulation, simulated
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "judge-sim",
+        help="serve the simulated judge over HTTP",
+        description="Serves a judge that knows the qualities in a replay file, as an "
+        "OpenAI-compatible endpoint, until it is interrupted. Prints its base URL.",
+    )
+    parser.add_argument("--data", required=True, metavar="FILE", help="replay file with qualities")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="default: 127.0.0.1; anybody who reaches another one can use the judge",
+    )
+    add_simulation(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    judge = simulated(args.sim or {}, qualities(read_replay(args.data)))
+    wake, waker = os.pipe()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        os.write(waker, b".")
+
+    # Before the server starts, so that no signal is missed; a pipe, so that one
+    # that comes just before the wait ends it too.
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with JudgeServer(judge, host=args.host, port=args.port) as server:
+            print(server.url, flush=True)
+            if sys.stderr.isatty():
+                print("Ctrl-C stops the server", file=sys.stderr)
+            os.read(wake, 1)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        os.close(wake)
+        os.close(waker)
+    return 0

@@ -1,0 +1,174 @@
+"""``rankbuffer score``: batch scoring of group rows."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..errors import ConfigError, InputError
+from ..jsonl import read_jsonl
+from ..methods import METHODS, Method, method_from_dict
+from ..replay import qualities, read_replay
+from ..scorer import Scorer
+from .files import locked, settle
+from .groups import Survey, survey
+from .journal import Journal
+from .options import UsageError, add_judge, identity, judge_of, option
+from .scoring import Batch, Interrupted, score_all
+
+_EPILOG = """\
+A row of GROUPS is a group: {"query_id", "query"?, "rubrics"?, "ranked"? (best first),
+"responses", "reference"?, "eligible"?, "format_scores"?, "epoch"?, "step"?, ...};
+query, rubrics and ranked are needed with the first group of a query only. Rows of
+OUT are results in the same order. Beside OUT, OUT.rankbuffer/ keeps the buffers:
+killed at any moment, the same command goes on near where it was.
+"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "score",
+        help="score groups of responses from a file",
+        description="Scores each group of a file of groups.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("groups", metavar="GROUPS", help="file of groups (.jsonl, .gz)")
+    parser.add_argument(
+        "-o", "--out", required=True, metavar="OUT", help="file of results (.jsonl)"
+    )
+    parser.add_argument(
+        "--method",
+        default="rankbuffer",
+        metavar="NAME",
+        help=f"default rankbuffer; one of {', '.join(METHODS)}",
+    )
+    parser.add_argument(
+        "--option",
+        type=option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="option of the method, for example k0=7; repeat it for several",
+    )
+    parser.add_argument(
+        "--data",
+        metavar="REPLAY",
+        help="with --sim: replay file with the qualities of the responses",
+    )
+    add_judge(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.sim is not None and args.data is None:
+        raise UsageError("--sim needs --data, which says how good each response is")
+    if args.sim is None and args.data is not None:
+        raise UsageError("--data goes with --sim")
+    method = _method(args.method, args.option)
+    judge = judge_of(args, lambda: qualities(read_replay(args.data)))
+    groups, out = Path(args.groups), Path(args.out)
+    state = out.with_name(out.name + ".rankbuffer")
+    journal = Journal(out, state)
+    newest = journal.newest()
+    found = survey(groups, newest[0] if newest is not None else 0)
+    with Scorer(method=method, judge=judge, seed=args.seed) as scorer:
+        state.mkdir(parents=True, exist_ok=True)
+        with locked(state / ".lock"):
+            settle(
+                state / "run.json",
+                {
+                    "rankbuffer": __version__,
+                    "method": method.to_json(),
+                    "judge": identity(judge),
+                    "seed": args.seed,
+                },
+                "-o",
+            )
+            done = _resume(journal, found, groups)
+            if done and newest is not None:
+                scorer.restore(newest[2])
+            batch = Batch(
+                groups=groups,
+                total=found.rows,
+                scorer=scorer,
+                journal=journal,
+                window=judge.max_concurrency,
+            )
+            try:
+                asyncio.run(score_all(batch, done))
+            except Interrupted as stop:
+                raise KeyboardInterrupt(str(stop)) from None
+    return _report(out)
+
+
+def _method(name: str, options: list[tuple[str, Any]]) -> Method:
+    given = dict(options)
+    if len(given) < len(options):
+        raise UsageError("--option: the same name twice")
+    if "name" in given:
+        raise UsageError("--option: the name of the method goes into --method")
+    try:
+        return method_from_dict({**given, "name": name})
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
+
+
+def _resume(journal: Journal, found: Survey, groups: Path) -> int:
+    """How many rows of the output stand; drops the rest, refuses an output of other input."""
+    newest = journal.newest()
+    if newest is not None and newest[1] != found.prefix:
+        raise InputError(
+            f"{groups}: the first {newest[0]:,} rows are not those that {journal.rows} was made "
+            "from; use another -o"
+        )
+    done = newest[0] if newest is not None else 0
+    if journal.rows.exists():
+        _check_rows(journal.rows, groups)
+    journal.cut(done)
+    return done
+
+
+def _check_rows(out: Path, groups: Path) -> None:
+    """Refuses to overwrite rows that do not belong to the input, but for a torn last line."""
+    rows = read_jsonl(groups)
+    with out.open("rb") as file:
+        for line, raw in enumerate(file, start=1):
+            if not raw.endswith(b"\n"):
+                return
+            _, _, group = next(rows, (0, b"", None))
+            try:
+                row = json.loads(raw)
+                same = (
+                    group is not None
+                    and row["query_id"] == group["query_id"]
+                    and len(row["rewards"]) == len(group["responses"])
+                )
+            except (ValueError, LookupError, TypeError):
+                same = False
+            if not same:
+                raise InputError(
+                    f"{out}:{line}: not the result of row {line} of {groups}; use another -o"
+                )
+
+
+def _report(out: Path) -> int:
+    """Says what was scored; 1 if some groups failed."""
+    groups = partial = failed = calls = tokens = 0
+    with out.open(encoding="utf-8") as file:
+        for line in file:
+            row = json.loads(line)
+            groups += 1
+            partial += row["group_status"] == "partial"
+            failed += row["group_status"] == "failed"
+            calls += sum(row["calls"].values())
+            tokens += row["tokens"]["prompt"] + row["tokens"]["completion"]
+    print(
+        f"{out}: {groups:,} groups ({failed:,} failed, {partial:,} partly), "
+        f"{calls:,} judge calls, {tokens:,} tokens"
+    )
+    return 1 if failed else 0

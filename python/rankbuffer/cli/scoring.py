@@ -1,0 +1,175 @@
+"""Scores a file of groups, many at once, with results in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..jsonl import read_jsonl
+from ..scorer import Scorer
+from ..types import GroupResult
+from .groups import Digest, arguments
+from .journal import Journal
+from .progress import Progress
+
+# A checkpoint waits for all groups in flight. It is taken when that pause would
+# cost less than a twentieth of the time since the last one, but not more often
+# than twice a second.
+_SHARE = 20
+_LEAST_S = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """A file of groups, what scores them, and where results go."""
+
+    groups: Path
+    total: int
+    scorer: Scorer
+    journal: Journal
+    window: int
+    """Groups in flight, which bounds the memory."""
+
+
+class _Pause:
+    """When the next checkpoint is due."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._cost = 0.0
+
+    def due(self) -> bool:
+        return time.monotonic() - self._last >= max(_LEAST_S, _SHARE * self._cost)
+
+    def taken(self, began: float) -> None:
+        self._last = time.monotonic()
+        self._cost = self._last - began
+
+
+async def score_all(batch: Batch, done: int) -> None:
+    """Scores the groups after the first ``done``.
+
+    A first Ctrl-C lets the groups in flight finish, a second one ends at once;
+    both raise Interrupted.
+    """
+    with Progress("score", batch.total) as progress, _interruption() as stop:
+        progress.begin(done)
+        try:
+            await _Scoring(batch, done, progress, stop).run()
+        except asyncio.CancelledError:
+            if stop.is_set():
+                raise Interrupted(
+                    "stopped at once; the same command goes on from the last checkpoint"
+                ) from None
+            raise
+
+
+class Interrupted(Exception):
+    """Ctrl-C ended the run; says how to go on."""
+
+
+class _Scoring:
+    def __init__(self, batch: Batch, done: int, progress: Progress, stop: asyncio.Event) -> None:
+        self._batch, self._progress, self._stop = batch, progress, stop
+        self._written = self._saved = done
+        self._digest = Digest()
+        self._flying: deque[tuple[int, asyncio.Task[GroupResult]]] = deque()
+        self._pause = _Pause()
+
+    async def run(self) -> None:
+        try:
+            for line, body, row in self._rows():
+                if self._stop.is_set():
+                    break
+                self._digest.add(body)
+                self._flying.append((line, asyncio.ensure_future(self._score(row))))
+                # Lets the group take its place among those of its query, and finished ones be seen.
+                await asyncio.sleep(0)
+                while self._flying and (self._full() or self._flying[0][1].done()):
+                    await self._land()
+                if self._pause.due():
+                    await self._checkpoint()
+            await self._checkpoint()
+        finally:
+            for _, task in self._flying:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in self._flying), return_exceptions=True)
+        if self._stop.is_set() and self._written < self._batch.total:
+            raise Interrupted(
+                f"stopped after {self._written:,} of {self._batch.total:,} groups; "
+                "the same command goes on there"
+            )
+
+    def _rows(self) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+        """The rows still to be scored."""
+        rows = read_jsonl(self._batch.groups)
+        for _, body, _ in islice(rows, self._written):
+            self._digest.add(body)
+        yield from rows
+
+    async def _score(self, row: dict[str, Any]) -> GroupResult:
+        return await self._batch.scorer.score_group_async(**arguments(row))
+
+    def _full(self) -> bool:
+        return len(self._flying) >= self._batch.window
+
+    async def _land(self) -> None:
+        """Writes the result of the oldest group in flight."""
+        line, task = self._flying[0]
+        try:
+            result = await task
+        except InputError as error:
+            raise InputError(f"{self._batch.groups}:{line}: {error}") from None
+        self._flying.popleft()
+        self._batch.journal.append([json.dumps(result.raw, ensure_ascii=False) + "\n"])
+        self._written += 1
+        self._progress.advance(sum(result.calls.values()))
+
+    async def _checkpoint(self) -> None:
+        began = time.monotonic()
+        while self._flying:
+            await self._land()
+        if self._written > self._saved:
+            self._batch.journal.checkpoint(self._batch.scorer, self._written, self._digest.text())
+            self._saved = self._written
+        self._pause.taken(began)
+
+
+@contextlib.contextmanager
+def _interruption() -> Iterator[asyncio.Event]:
+    """An event that the first Ctrl-C sets; the second one cancels the task."""
+    stop = asyncio.Event()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def interrupt() -> None:
+        if stop.is_set():
+            task.cancel()
+            return
+        stop.set()
+        print(
+            "\nfinishing the groups in flight; Ctrl-C again stops at once",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    try:
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+    except (ValueError, RuntimeError):  # not the main thread: Ctrl-C is somebody else's
+        yield stop
+        return
+    try:
+        yield stop
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)

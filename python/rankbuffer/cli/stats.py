@@ -1,0 +1,96 @@
+"""Figures over the rows of a run."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def kendall_tau_b(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Kendall's tau-b, in -1..1: agreement of two orders, corrected for ties in either.
+
+    0 where it is undefined: fewer than two pairs, or all of one side equal.
+    """
+    concordance = ties_x = ties_y = 0
+    n = len(xs)
+    for i in range(n):
+        for j in range(i):
+            x = (xs[i] > xs[j]) - (xs[i] < xs[j])
+            y = (ys[i] > ys[j]) - (ys[i] < ys[j])
+            concordance += x * y
+            ties_x += x == 0
+            ties_y += y == 0
+    pairs = n * (n - 1) // 2
+    if pairs in (ties_x, ties_y):
+        return 0.0
+    return concordance / math.sqrt((pairs - ties_x) * (pairs - ties_y))
+
+
+def mean(values: Iterable[float]) -> float:
+    """The mean; 0 of nothing."""
+    values = list(values)
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+class Summary:
+    """The account of one method over its groups, as ``summary.json`` has it."""
+
+    def __init__(self) -> None:
+        self._groups = self._failed = self._partial = self._flat = 0
+        self._calls: Counter[str] = Counter()
+        self._tokens: Counter[str] = Counter()
+        self._taus: list[float] = []
+        self._anchors: defaultdict[int, list[float]] = defaultdict(list)
+        self._sources: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        self._progress: defaultdict[int, list[float]] = defaultdict(list)
+
+    def add(self, row: Mapping[str, Any], qualities: Sequence[float | None]) -> None:
+        """Counts one row of ``groups.jsonl``, given the qualities of its responses."""
+        self._groups += 1
+        self._failed += row["group_status"] == "failed"
+        self._partial += row["group_status"] == "partial"
+        self._flat += row["reward_std"] == 0
+        self._calls.update(row["calls"])
+        self._tokens.update(row["tokens"])
+        known = [(r, q) for r, q in zip(row["rewards"], qualities, strict=True) if q is not None]
+        if known:
+            self._taus.append(kendall_tau_b([r for r, _ in known], [q for _, q in known]))
+        epoch = row["epoch"]
+        self._anchors[epoch].append(row["anchors"])
+        self._sources[epoch].update(row["anchor_sources"])
+        self._progress[epoch].extend(p for p in row["progress"] if p is not None)
+
+    @property
+    def failed(self) -> int:
+        """How many groups got no rewards of their own."""
+        return self._failed
+
+    def to_json(self) -> dict[str, Any]:
+        """Figures by epoch are lists from epoch 0; those a method does not have are left out."""
+        out: dict[str, Any] = {
+            "groups": self._groups,
+            "calls": sum(self._calls.values()),
+            "calls_by_kind": dict(sorted(self._calls.items())),
+            "prompt_tokens": self._tokens["prompt"],
+            "completion_tokens": self._tokens["completion"],
+            "cached_tokens": self._tokens["cached"],
+            "kendall_tau": mean(self._taus) if self._taus else None,
+        }
+        epochs = sorted(self._anchors)
+        if any(any(counts) for counts in self._anchors.values()):
+            out["mean_anchors_by_epoch"] = [mean(self._anchors[e]) for e in epochs]
+            out["anchor_sources_by_epoch"] = [
+                {
+                    source: n / len(self._anchors[e])
+                    for source, n in sorted(self._sources[e].items())
+                }
+                for e in epochs
+            ]
+        if any(self._progress.values()):
+            out["progress_by_epoch"] = [mean(self._progress[e]) for e in epochs]
+        out["zero_spread_share"] = self._flat / self._groups if self._groups else 0.0
+        out["failed"] = self._failed
+        out["partial"] = self._partial
+        return out
