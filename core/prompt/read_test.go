@@ -135,7 +135,7 @@ func TestRoundTripOfHostileTexts(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 40 {
+	for range 20 {
 		for _, kind := range Kinds() {
 			var tags []string
 			v := hostileVars(r, kind, tags)

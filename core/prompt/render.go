@@ -20,10 +20,23 @@ func (t *Templates) Render(kind Kind, v Vars) ([]Message, error) {
 	}
 	tpl, shape := t.byKind[kind], kinds[kind]
 	r := newRendering(kind, shape, v)
-	r.header.tag = pickTag(r.stable(), tpl.literals(r.enclosed()))
+	fixed := tpl.literals(r.enclosed())
+	r.header.tag = pickTag(r.stable(), fixed)
 	var b strings.Builder
+	b.Grow(roomFor(fixed))
 	r.write(&b, tpl)
 	return []Message{{Role: "system", Content: r.header.preamble()}, {Role: "user", Content: b.String()}}, nil
+}
+
+// roomFor estimates what a message of these texts takes with its markers, so
+// that tens of kilobytes are not copied again and again as it grows.
+func roomFor(texts []string) int {
+	const markers = 48
+	n := 0
+	for _, text := range texts {
+		n += len(text) + markers
+	}
+	return n
 }
 
 // rendering is one request while it is written.
@@ -92,7 +105,10 @@ func (r *rendering) stable() []string {
 
 // enclosed lists every text the tag must not occur in.
 func (r *rendering) enclosed() []string {
-	texts := append(r.stable(), r.rubrics, r.order)
+	texts := append(r.stable(), r.order)
+	if r.header.kind == RubricScore {
+		texts = append(texts, r.rubrics)
+	}
 	if r.shape.candidates != none {
 		texts = append(texts, r.vars.Candidates...)
 	}
@@ -187,7 +203,7 @@ func writeIDs(b *strings.Builder, n int) {
 	}
 }
 
-// writeCandidateIDs writes the candidates' ids as a JSON list: ["R0", "R1"].
+// writeCandidateIDs writes the candidates' numbers as a JSON list: [0, 1, 2].
 func writeCandidateIDs(b *strings.Builder, n int) {
 	b.WriteByte('[')
 	for i := range n {

@@ -1,9 +1,8 @@
 package sim
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -18,7 +17,11 @@ const maxBody = 64 << 20
 // GET /v1/models. Answers, token counts and failures are those of the judge in
 // process; keys are not checked, and any model name will do.
 func Handler(j judge.Judge) http.Handler {
-	h := &handler{judge: j}
+	return newHandler(j, maxBody)
+}
+
+func newHandler(j judge.Judge, maxBody int64) http.Handler {
+	h := &handler{judge: j, maxBody: maxBody}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", h.complete)
 	mux.HandleFunc("GET /v1/models", h.models)
@@ -31,13 +34,15 @@ func Handler(j judge.Judge) http.Handler {
 }
 
 type handler struct {
-	judge  judge.Judge
-	lastID atomic.Uint64
+	judge   judge.Judge
+	maxBody int64 // bytes of one request
+	lastID  atomic.Uint64
 }
 
 func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), h.maxBody, 1<<20)) + bytes.MinRead) // what is announced, within reason
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, h.maxBody)); err != nil {
 		status := http.StatusBadRequest
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
@@ -45,8 +50,8 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, "reading the request: "+err.Error())
 		return
 	}
-	var chat chatRequest
-	if err := json.Unmarshal(body, &chat); err != nil {
+	chat, err := decodeChat(body.Bytes())
+	if err != nil {
 		refuse(w, http.StatusBadRequest, "the request is not a chat completion request: "+err.Error())
 		return
 	}

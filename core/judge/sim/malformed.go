@@ -37,9 +37,9 @@ func outOfRange(doc prompt.Document) string {
 	case prompt.Coarse, prompt.CoarseOrder:
 		return fmt.Sprintf(`{"position": %d}`, doc.AnchorCount+1)
 	case prompt.Fine:
-		return fmt.Sprintf(`{"order": ["R%d"]}`, n)
+		return fmt.Sprintf(`{"order": [%d]}`, n)
 	case prompt.Select:
-		return fmt.Sprintf(`{"winners": ["R%d"]}`, n)
+		return fmt.Sprintf(`{"winners": [%d]}`, n)
 	case prompt.Manager:
 		return fmt.Sprintf(`{"keep_anchor_ids": ["A%d"], "add_rollout_ids": ["R%d"]}`, doc.AnchorCount, n)
 	case prompt.Score, prompt.RubricScore:

@@ -18,18 +18,41 @@ const ModelName = "simulated"
 // chatRequest is the part of OpenAI's chat completion request that matters
 // here; other fields are accepted and ignored, as inference servers do.
 type chatRequest struct {
-	Model       string        `json:"model"`
-	Messages    []chatMessage `json:"messages"`
-	Seed        *int64        `json:"seed"`
-	LogProbs    bool          `json:"logprobs"`
-	TopLogProbs int           `json:"top_logprobs"`
-	N           *int          `json:"n"`
-	Stream      bool          `json:"stream"`
+	Model       string           `json:"model"`
+	Messages    []prompt.Message `json:"messages"`
+	Seed        *int64           `json:"seed"`
+	LogProbs    bool             `json:"logprobs"`
+	TopLogProbs int              `json:"top_logprobs"`
+	N           *int             `json:"n"`
+	Stream      bool             `json:"stream"`
 }
 
-type chatMessage struct {
-	Role    string  `json:"role"`
-	Content content `json:"content"`
+// chatRequestParts is the same with contents that may be lists of parts.
+type chatRequestParts struct {
+	chatRequest
+	Messages []struct {
+		Role    string  `json:"role"`
+		Content content `json:"content"`
+	} `json:"messages"`
+}
+
+// decodeChat reads contents as plain strings, as almost every client sends them,
+// and only if that fails as parts too: that way reads a long text several times.
+func decodeChat(body []byte) (chatRequest, error) {
+	var chat chatRequest
+	err := json.Unmarshal(body, &chat)
+	if wrong := (*json.UnmarshalTypeError)(nil); !errors.As(err, &wrong) {
+		return chat, err
+	}
+	var parts chatRequestParts
+	if err := json.Unmarshal(body, &parts); err != nil {
+		return chatRequest{}, err
+	}
+	chat = parts.chatRequest
+	for _, m := range parts.Messages {
+		chat.Messages = append(chat.Messages, prompt.Message{Role: m.Role, Content: string(m.Content)})
+	}
+	return chat, nil
 }
 
 // content is a string, or a list of text parts read as one.
@@ -73,11 +96,7 @@ func (r chatRequest) judgeRequest() (judge.Request, error) {
 	case r.TopLogProbs > 0 && !r.LogProbs:
 		return judge.Request{}, errors.New("top_logprobs: needs logprobs to be true")
 	}
-	req := judge.Request{Seed: r.Seed, TopLogProbs: r.TopLogProbs}
-	for _, m := range r.Messages {
-		req.Messages = append(req.Messages, prompt.Message{Role: m.Role, Content: string(m.Content)})
-	}
-	return req, nil
+	return judge.Request{Messages: r.Messages, Seed: r.Seed, TopLogProbs: r.TopLogProbs}, nil
 }
 
 type chatResponse struct {
