@@ -43,6 +43,8 @@ class BdistGo(bdist_wheel):
     def get_tag(self) -> tuple[str, str, str]:
         build = self.get_finalized_command("build_ext")
         library = Path(build.get_ext_fullpath(LIBRARY))
+        if not library.is_file():  # an editable install asks before it builds
+            return "py3", "none", super().get_tag()[2]
         return "py3", "none", wheeltag.platform_tag(library)
 
 

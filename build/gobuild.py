@@ -94,7 +94,7 @@ def build(output: Path, version: str, extra: tuple[str, ...] = ()) -> None:
     check_tools()
     environment = dict(os.environ)
     environment["CGO_ENABLED"] = "1"
-    flags = ["-O2", "-fvisibility=hidden", "-include", _quote(str(HERE / "glibc_compat.h"))]
+    flags = ["-O2", "-include", _quote(str(HERE / "glibc_compat.h"))]
     flags.append(f"'-DRB_VERSION=\"{version}\"'")
     environment["CGO_CFLAGS"] = " ".join([environment.get("CGO_CFLAGS", ""), *flags]).strip()
     link = [

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Written once, in the child, before anything else can run there. */
@@ -12,6 +13,19 @@ static volatile sig_atomic_t forked;
 static void in_forked_child(void) { forked = 1; }
 
 int abi_forked(void) { return forked; }
+
+/* The calling thread's last error, or NULL. A pointer rather than an array: Go's
+ * code makes the library's thread-local storage static, and dlopen finds room for
+ * some 1.5 KB of that only. */
+static __thread char *last_error;
+
+/* Its destructor frees the text when the thread ends. */
+static pthread_key_t last_error_key;
+
+static void forget(void *text) {
+    last_error = NULL; /* another destructor may still call the library */
+    free(text);
+}
 
 /* Go's threads inherit the signal mask of the thread that loads the library, at
  * the moment Go's own constructor starts the first of them. Two constructors
@@ -35,15 +49,18 @@ __attribute__((constructor(101))) static void before_go(void) {
 __attribute__((constructor)) static void after_go(void) {
     pthread_sigmask(SIG_SETMASK, &loader_mask, NULL);
     pthread_atfork(NULL, NULL, in_forked_child);
+    pthread_key_create(&last_error_key, forget);
 }
 
-/* A fixed array rather than a pointer: nothing to free when a thread ends, and
- * nothing to allocate in a forked child. */
-static __thread char last_error[RB_ERROR_SIZE];
-
 int32_t abi_set_error(int32_t code, const char *text, size_t length) {
-    if (length >= sizeof last_error) {
-        length = sizeof last_error - 1;
+    if (last_error == NULL) {
+        last_error = malloc(RB_ERROR_SIZE);
+        if (last_error == NULL)
+            return code;
+        pthread_setspecific(last_error_key, last_error);
+    }
+    if (length >= RB_ERROR_SIZE) {
+        length = RB_ERROR_SIZE - 1;
         while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
             length--; /* back to the first byte of the character that is cut */
     }
@@ -52,4 +69,4 @@ int32_t abi_set_error(int32_t code, const char *text, size_t length) {
     return code;
 }
 
-const char *rb_last_error(void) { return last_error; }
+const char *rb_last_error(void) { return last_error != NULL ? last_error : ""; }

@@ -87,17 +87,17 @@ typedef uint64_t rb_ticket;
 enum {
     RB_OK = 0,
     RB_ERR_INVALID = -1,    /* bad input; the text names the field and what to do */
-    RB_ERR_HANDLE = -2,     /* unknown or closed handle, or a ticket not in flight */
-    RB_ERR_STALE = -3,      /* the buffer has moved on since the group was scored */
+    RB_ERR_HANDLE = -2,     /* unknown or closed handle, or unknown ticket */
+    RB_ERR_STALE = -3,      /* the group's update has been applied or overtaken */
     RB_ERR_CONFLICT = -4,   /* known query id, other content */
-    RB_ERR_NOT_FOUND = -5,  /* no such query, group or checkpoint entry */
+    RB_ERR_NOT_FOUND = -5,  /* no such query, in the scorer or the checkpoint */
     RB_ERR_BUSY = -6,       /* a limit is reached, or work outlived a deadline */
     RB_ERR_IO = -7,         /* the file system or the network refused */
     RB_ERR_CHECKPOINT = -8, /* truncated, corrupt, newer or foreign checkpoint */
     RB_ERR_FORKED = -9,     /* the process forked after loading the library */
     RB_ERR_PANIC = -10,     /* a bug in the library, contained; please report it */
     RB_ERR_JUDGE = -11,     /* the judge failed and "on_failure" is "raise" */
-    RB_ERR_CANCELLED = -12  /* rb_cancel, or the scorer was closed meanwhile */
+    RB_ERR_CANCELLED = -12  /* given up before there was anything to report */
 };
 
 /* ------------------------------------------------------------- the library */
@@ -157,9 +157,9 @@ int32_t rb_scorer_close(rb_handle scorer, int64_t deadline_ms);
 
 /* Count what the scorer did so far.
  *
- *   out  {"groups", "buffers", "calls": {kind: {"tried", "succeeded", "retried",
- *        "failed", "prompt_tokens", "completion_tokens", "cached_tokens",
- *        latency quantiles}}, ...}
+ *   out  {"method", "queries", "in_flight", "groups": by status, "judge": by kind
+ *        of call, requests tried, succeeded, retried and failed, tokens, latency
+ *        quantiles; "steps": by training step}
  *
  * Does not block. Since 1. */
 int32_t rb_stats(rb_handle scorer, char **out);
@@ -189,8 +189,9 @@ int32_t rb_buffer_get(rb_handle scorer, const char *query_id, char **out);
  *
  *   group_id  from the group's result
  *
- * RB_ERR_STALE: the buffer has changed since the group was scored.
- * RB_ERR_NOT_FOUND: no such group is waiting for its update.
+ * RB_ERR_STALE: no such group waits for its update: it was applied, the buffer
+ * has changed since the group was scored, or it was never scored that way.
+ * RB_ERR_BUSY: other groups of the query are in flight.
  * Does not block. Since 1. */
 int32_t rb_update(rb_handle scorer, const char *group_id);
 
@@ -211,10 +212,10 @@ int32_t rb_update(rb_handle scorer, const char *group_id);
  * groups in flight; poll, then try again. Does not block. Since 1. */
 int32_t rb_score_submit(rb_handle scorer, const char *group, rb_ticket *out);
 
-/* Give up a group in flight. Its completion still comes out of rb_poll, with
- * RB_ERR_CANCELLED as its error, and its buffer stays as it was.
- * RB_ERR_HANDLE: the ticket is not in flight, or completed already.
- * Does not block. Since 1. */
+/* Give up a group in flight. It completes soon: what was not judged yet has the
+ * status "cancelled", and its buffer stays as it was. Does nothing for a group
+ * that has completed.
+ * RB_ERR_HANDLE: never given out. Does not block. Since 1. */
 int32_t rb_cancel(rb_handle scorer, rb_ticket ticket);
 
 /* The descriptor that is readable when completions wait for rb_poll: an eventfd,
@@ -244,8 +245,9 @@ int32_t rb_poll(rb_handle scorer, char **out);
  *   group  as in rb_score_submit
  *   out    the result, as in rb_poll
  *
- * RB_ERR_JUDGE: the judge failed and "on_failure" is "raise". RB_ERR_CANCELLED:
- * the scorer was closed meanwhile. Others as in rb_score_submit.
+ * A close of the scorer on another thread ends the wait, with what was not judged
+ * "cancelled". RB_ERR_JUDGE: the judge failed and "on_failure" is "raise". Others
+ * as in rb_score_submit.
  * Waits for the judge. Since 1. */
 int32_t rb_score_group(rb_handle scorer, const char *group, char **out);
 
@@ -255,8 +257,7 @@ int32_t rb_score_group(rb_handle scorer, const char *group, char **out);
  * is judged as soon as it is there; the result is that of the whole group at
  * once. The group holds its query until it is closed or its deadline passes.
  *
- *   group     as in rb_score_submit, without "responses", "eligible" and
- *             "format_scores"
+ *   group     as in rb_score_submit, without "responses"
  *   expected  how many responses are to come, at least 1
  *   out       the ticket
  *
@@ -269,13 +270,15 @@ int32_t rb_group_open(rb_handle scorer, const char *group, int32_t expected, rb_
  *   response  a JSON string, or {"text", "eligible"?, "format_score"?}
  *
  * The group closes by itself with the last response expected.
- * RB_ERR_INVALID: place out of range or taken, or a response over the limit.
- * RB_ERR_HANDLE: the group is not open. Does not block. Since 1. */
+ * RB_ERR_INVALID: place out of range or taken, the group is closed, or the
+ * response is over the limit. RB_ERR_HANDLE: the ticket is unknown or its group
+ * has completed. Does not block. Since 1. */
 int32_t rb_group_add(rb_handle scorer, rb_ticket ticket, int32_t index, const char *response);
 
-/* Close an open group with the responses that came; places that stayed empty
- * count as empty responses. Its completion comes out of rb_poll.
- * RB_ERR_HANDLE: the group is not open. Does not block. Since 1. */
+/* Close an open group with the responses that came; those that did not have the
+ * status "cancelled", and such a group changes no buffer. Does nothing for a group
+ * that has all its responses.
+ * RB_ERR_HANDLE: never given out. Does not block. Since 1. */
 int32_t rb_group_close(rb_handle scorer, rb_ticket ticket);
 
 /* -------------------------------------------------------------- checkpoints */
@@ -293,15 +296,15 @@ int32_t rb_snapshot(rb_handle scorer, const char *path);
 /* Replace every buffer by those of a file; on any error the scorer stays as it
  * was.
  * RB_ERR_BUSY: groups are in flight. RB_ERR_IO: the file cannot be read.
- * RB_ERR_CHECKPOINT: truncated, corrupt, written by a newer version, or no
- * checkpoint at all. RB_ERR_INVALID: written for another method.
+ * RB_ERR_CHECKPOINT: truncated, corrupt, written by a newer version or for another
+ * method, or no checkpoint at all.
  * Waits for the disk. Since 1. */
 int32_t rb_restore(rb_handle scorer, const char *path);
 
 /* Read a checkpoint without a scorer.
  *
  *   query_id  one query's buffer, without reading the others; NULL: a listing
- *   out       a buffer as in rb_buffer_get; or the listing, file header first
+ *   out       a buffer as in rb_buffer_get; or {"meta", "queries": [buffers]}
  *
  * RB_ERR_NOT_FOUND: the query is not in the file. RB_ERR_IO, RB_ERR_CHECKPOINT:
  * as in rb_restore. Waits for the disk. Since 1. */

@@ -79,7 +79,10 @@ void bad_documents(void) {
                           "{\"type\": \"simulated\", " QUALITIES "}}",
                           &scorer));
     REFUSES(RB_ERR_INVALID, "no_such_method",
-            rb_scorer_new("{\"method\": {\"name\": \"no_such_method\"}}", &scorer));
+            rb_scorer_new("{\"method\": {\"name\": \"no_such_method\"}, \"judge\": "
+                          "{\"type\": \"simulated\", " QUALITIES "}}",
+                          &scorer));
+    REFUSES(RB_ERR_INVALID, "judge", rb_scorer_new("{" METHOD "}", &scorer));
     REFUSES(RB_ERR_INVALID, "port", rb_sim_start("{\"port\": 70000}", &sim));
     REFUSES(RB_ERR_INVALID, "colour", rb_sim_start("{\"colour\": 1}", &sim));
 

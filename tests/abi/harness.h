@@ -92,6 +92,7 @@ void threads(void);
 void forking(void);
 void masks(void);
 void sigpipe(void);
+void sigpipe_server(void);
 void leaks(void);
 
 #endif

@@ -22,6 +22,7 @@ static const struct {
     {"forking", forking},
     {"masks", masks},
     {"sigpipe", sigpipe},
+    {"sigpipe_server", sigpipe_server},
     {"leaks", leaks},
 };
 
