@@ -73,6 +73,12 @@ func (s *Store) Get(id string) (Record, bool) {
 // when the query's buffer is no longer base (the same pointer, nil for a buffer
 // that has not started); the store is then unchanged.
 func (s *Store) Commit(id string, base, next *Buffer, ordinal int) error {
+	return s.CommitTagged(id, base, next, ordinal, "")
+}
+
+// CommitTagged is Commit of a named group: with a next, and a tag that is not
+// empty, the record remembers the tag.
+func (s *Store) CommitTagged(id string, base, next *Buffer, ordinal int, tag string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.records[id]
@@ -84,6 +90,9 @@ func (s *Store) Commit(id string, base, next *Buffer, ordinal int) error {
 	}
 	if next != nil {
 		r.Buffer = next
+		if tag != "" {
+			r.Tags = r.withTag(tag)
+		}
 	}
 	r.Ordinal = ordinal
 	s.records[id] = r

@@ -20,6 +20,9 @@ func (r Record) Validate() error {
 	if err == nil && r.Ordinal < 0 {
 		err = fmt.Errorf("ordinal: %d is negative", r.Ordinal)
 	}
+	if err == nil && len(r.Tags) > MaxTags {
+		err = fmt.Errorf("tags: %d are more than %d", len(r.Tags), MaxTags)
+	}
 	if err == nil && r.Buffer != nil {
 		err = r.Buffer.validate()
 	}
@@ -44,6 +47,11 @@ func (r Record) validateText() error {
 	for i, rubric := range r.Query.Rubrics {
 		if !utf8.ValidString(rubric.Text) {
 			return fmt.Errorf("rubrics[%d].text: not UTF-8", i)
+		}
+	}
+	for i, tag := range r.Tags {
+		if !utf8.ValidString(tag) {
+			return fmt.Errorf("tags[%d]: not UTF-8", i)
 		}
 	}
 	for i, text := range r.Query.Ranked {

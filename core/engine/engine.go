@@ -36,6 +36,7 @@ type Engine struct {
 	closeJudge func() error // closes the judge once
 
 	snapshots sync.Mutex // one snapshot or restore at a time
+	journal   journal
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
@@ -136,5 +137,5 @@ func (e *Engine) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("engine: close: %w: groups are still ending: %w", ErrBusy, ctx.Err())
 	}
-	return e.closeJudge()
+	return errors.Join(e.journal.close(), e.closeJudge())
 }

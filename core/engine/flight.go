@@ -199,6 +199,7 @@ func (e *Engine) land(f *flight, done completed, next *buffer.Buffer) {
 	if f.arrivals != nil {
 		f.arrivals.Stop()
 	}
+	e.journal.enter()
 	e.mu.Lock()
 	if f.after != nil {
 		q := e.queues[f.spec.QueryID]
@@ -210,10 +211,11 @@ func (e *Engine) land(f *flight, done completed, next *buffer.Buffer) {
 	if errors.Is(context.Cause(f.ctx), context.Canceled) {
 		next = nil // the caller gave up: whatever was found changes nothing
 	}
-	e.commit(f, &done, next)
+	written := e.commit(f, &done, next)
 	delete(e.flights, f.ticket)
 	e.stats.add(done)
 	e.mu.Unlock()
+	e.journal.leave(written) // before anyone sees the result
 
 	done.result.LatencyMS = float64(time.Since(f.started).Microseconds()) / 1000
 	if f.private != nil {
@@ -224,23 +226,36 @@ func (e *Engine) land(f *flight, done completed, next *buffer.Buffer) {
 }
 
 // commit makes next the query's buffer, or proposes it if the group was scored
-// with "update": false. The caller holds e.mu.
-func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) {
+// with "update": false. A group whose tag was applied before changes nothing. It
+// returns what to write down. The caller holds e.mu.
+func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) entry {
 	base := f.group.Buffer
 	if f.after == nil {
 		if next != nil && !f.spec.Validate {
 			e.propose(f, base, next)
 		}
-		return
+		return entry{}
 	}
-	if err := e.store.Commit(f.spec.QueryID, base, next, f.ordinal+1); err != nil {
+	if r, _ := e.store.Get(f.spec.QueryID); r.Tagged(f.spec.Tag) {
+		return entry{}
+	}
+	if err := e.store.CommitTagged(f.spec.QueryID, base, next, f.ordinal+1, f.spec.Tag); err != nil {
 		if next != nil && done.err == nil {
 			done.err = fmt.Errorf("engine: group %s: %w", f.id, err)
 		}
-		return
+		return entry{}
 	}
 	if next != nil {
 		done.result.Anchors = len(next.Anchors)
+		done.result.Applied = true
 		e.forget(f.spec.QueryID)
 	}
+	return e.entryOf(f.spec)
+}
+
+// entryOf is the state of the group's query as it is to be written down. The
+// caller holds e.mu.
+func (e *Engine) entryOf(g groupJSON) entry {
+	r, _ := e.store.Get(g.QueryID)
+	return entry{done: true, record: r, step: g.Step, mark: g.Mark, tag: g.Tag}
 }

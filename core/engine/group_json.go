@@ -26,7 +26,11 @@ type groupJSON struct {
 	Update       *bool          `json:"update"`
 	Validate     bool           `json:"validate"`
 	DeadlineMS   *int64         `json:"deadline_ms"`
+	Tag          string         `json:"tag"`  // the caller's name for the group: applied to a query once
+	Mark         int            `json:"mark"` // for the journal: newest checkpoint saved when it began
 }
+
+const maxTag = 256 // bytes
 
 // decodeGroup reads a group of size responses; size < 0 takes the responses in
 // the JSON, otherwise there must be none (an open group).
@@ -65,6 +69,10 @@ func (g groupJSON) check(size int, l limits) error {
 		return fail("epoch: %d is below 0", *g.Epoch)
 	case g.Step != nil && *g.Step < 0:
 		return fail("step: %d is below 0", *g.Step)
+	case len(g.Tag) > maxTag:
+		return fail("tag: %d bytes are more than %d", len(g.Tag), maxTag)
+	case g.Mark < 0:
+		return fail("mark: %d is below 0", g.Mark)
 	case g.DeadlineMS != nil && *g.DeadlineMS < 1:
 		return fail("deadline_ms: %d is below 1", *g.DeadlineMS)
 	}

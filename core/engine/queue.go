@@ -57,6 +57,7 @@ type proposal struct {
 	ordinal int
 	base    *buffer.Buffer
 	next    *buffer.Buffer
+	spec    groupJSON // without its texts
 }
 
 // maxProposals bounds what one scorer remembers of groups never updated.

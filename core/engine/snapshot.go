@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
 )
 
@@ -34,9 +35,22 @@ func (e *Engine) Restore(path string) error {
 	if err != nil {
 		return fmt.Errorf("engine: restore: %w", fileError(err))
 	}
-	if own := e.method.Shared().Name; meta.Method != own {
-		return fmt.Errorf("engine: restore: %w: %s: was made by method %q, this scorer runs %q", ErrCheckpoint, path, meta.Method, own)
+	if err := e.own(path, meta); err != nil {
+		return fmt.Errorf("engine: restore: %w", err)
 	}
+	return e.replace(records)
+}
+
+// own refuses what another method wrote.
+func (e *Engine) own(path string, meta checkpoint.Meta) error {
+	if own := e.method.Shared().Name; meta.Method != own {
+		return fmt.Errorf("%w: %s: was made by method %q, this scorer runs %q", ErrCheckpoint, path, meta.Method, own)
+	}
+	return nil
+}
+
+// replace makes these the records of the scorer.
+func (e *Engine) replace(records []buffer.Record) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.flights) > 0 {

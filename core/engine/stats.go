@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rankbuffer/rankbuffer/core/checkpoint"
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
@@ -68,6 +69,8 @@ type statsJSON struct {
 	Groups   map[rank.Status]int `json:"groups"` // by group status
 	Judge    judge.Report        `json:"judge"`  // by kind of call
 	Steps    []stepJSON          `json:"steps"`  // ascending, the newest 1024
+
+	Journal *checkpoint.JournalStats `json:"journal,omitempty"` // of the file being written now
 }
 
 type stepJSON struct {
@@ -90,6 +93,7 @@ func (e *Engine) Stats() []byte {
 	}
 	e.mu.Unlock()
 	slices.SortFunc(out.Steps, func(a, b stepJSON) int { return a.Step - b.Step })
+	out.Journal = e.journal.stats()
 	out.Judge = e.judge.ledger.Report()
 	data, err := json.Marshal(out)
 	if err != nil { // numbers and names only

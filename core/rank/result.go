@@ -42,6 +42,7 @@ type Result struct {
 	Tokens        judge.Usage    `json:"tokens"`
 	LatencyMS     float64        `json:"latency_ms"`
 	RewardStd     float64        `json:"reward_std"` // ddof 1
+	Applied       bool           `json:"applied"`    // it changed its query's buffer
 	Error         string         `json:"error,omitempty"`
 	Detail        map[string]any `json:"detail,omitempty"`
 }

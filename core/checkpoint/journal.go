@@ -1,0 +1,191 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/rankbuffer/rankbuffer/core/buffer"
+)
+
+// A journal is a file to which every change of a record is appended as it
+// happens, so that nothing is lost between two checkpoints. In version 1:
+//
+//	start    16 bytes: tag, version, checksum of both
+//	entries  12 bytes (packed size, raw size, checksum of sizes and payload),
+//	         then the payload: a zstd frame of JSON
+//
+// The first entry holds the meta data. An entry holds a whole record, or what
+// differs from the record that this file held of the same query before. An entry
+// is written by one call, so a process that dies leaves a torn one at the end at
+// most.
+const (
+	// JournalVersion is the format this program writes, and the newest it reads.
+	JournalVersion = 1
+
+	journalTag  = "RBJRNL\r\n"
+	journalHead = 16
+	entryHead   = 12
+)
+
+// Entry is one change of a record.
+type Entry struct {
+	Step   *int   // training step of the group that made it; nil if it had none
+	Mark   int    // newest checkpoint saved when that group began; 0 for none
+	Tag    string // the caller's name for the group; "" for none
+	Record buffer.Record
+}
+
+// Journal appends entries to one file. It is safe for concurrent use.
+type Journal struct {
+	mu     sync.Mutex // protects what follows
+	file   *os.File
+	enc    *zstd.Encoder
+	size   int64                     // of the file, up to the last whole entry
+	known  map[string]*buffer.Buffer // what the file holds last, by query id; nil: a buffer not started
+	packed []byte
+	broken error // a torn entry could not be cut off
+	stats  JournalStats
+}
+
+// JournalStats counts what went into a journal.
+type JournalStats struct {
+	Entries int64  `json:"entries"`
+	Bytes   int64  `json:"bytes"`
+	Errors  int64  `json:"errors"`
+	Last    string `json:"last_error,omitempty"`
+}
+
+// CreateJournal makes a new journal. The file must not exist.
+func CreateJournal(path string, meta Meta) (*Journal, error) {
+	j, err := createJournal(path, meta)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: journal %s: %w", path, err)
+	}
+	return j, nil
+}
+
+func createJournal(path string, meta Meta) (*Journal, error) {
+	enc, err := newEncoder()
+	if err != nil {
+		return nil, fmt.Errorf("zstd: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
+	if err != nil {
+		enc.Close()
+		return nil, err
+	}
+	j := &Journal{file: f, enc: enc, known: map[string]*buffer.Buffer{}}
+	err = j.write(journalStart())
+	if err == nil {
+		err = j.append(metaEntry{Meta: meta})
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		f.Close()
+		enc.Close()
+		os.Remove(path)
+		return nil, err
+	}
+	j.stats = JournalStats{}
+	return j, nil
+}
+
+func journalStart() []byte {
+	b := append([]byte(journalTag), 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(b[len(journalTag):], JournalVersion)
+	return binary.LittleEndian.AppendUint32(b, checksum(b))
+}
+
+// Append adds one entry. After an error the file is as it was before: what is
+// appended later can be read.
+func (j *Journal) Append(e Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.appendEntry(e)
+	if err != nil {
+		j.stats.Errors++
+		j.stats.Last = err.Error()
+		delete(j.known, e.Record.Query.ID) // so that the next entry of the query is whole
+		return fmt.Errorf("checkpoint: journal %s: %w", j.file.Name(), err)
+	}
+	j.known[e.Record.Query.ID] = e.Record.Buffer
+	j.stats.Entries++
+	return nil
+}
+
+func (j *Journal) appendEntry(e Entry) error {
+	out := entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag}
+	if old, ok := j.known[e.Record.Query.ID]; ok {
+		out.Change = changeOf(old, e.Record)
+	} else {
+		out.Record = &e.Record
+	}
+	return j.append(out)
+}
+
+// append writes one payload as an entry; the caller holds mu, or owns j.
+func (j *Journal) append(payload any) error {
+	raw, err := lineOf(payload)
+	if err != nil {
+		return err
+	}
+	if len(raw) > MaxRecord {
+		return fmt.Errorf("%w: its %d bytes as JSON exceed the limit of %d", ErrRecord, len(raw), MaxRecord)
+	}
+	j.packed = j.enc.EncodeAll(raw, append(j.packed[:0], make([]byte, entryHead)...))
+	binary.LittleEndian.PutUint32(j.packed, uint32(len(j.packed)-entryHead))
+	binary.LittleEndian.PutUint32(j.packed[4:], uint32(len(raw)))
+	binary.LittleEndian.PutUint32(j.packed[8:], entrySum(j.packed))
+	return j.write(j.packed)
+}
+
+// entrySum is over an entry but for the sum itself.
+func entrySum(entry []byte) uint32 {
+	return checksum(entry[:8]) ^ checksum(entry[entryHead:])
+}
+
+func (j *Journal) write(b []byte) error {
+	if j.broken != nil {
+		return j.broken
+	}
+	if _, err := j.file.Write(b); err != nil {
+		if cut := j.file.Truncate(j.size); cut != nil {
+			j.broken = fmt.Errorf("%w; and cutting the torn entry off: %w", err, cut)
+		}
+		return err
+	}
+	j.size += int64(len(b))
+	j.stats.Bytes = j.size
+	return nil
+}
+
+// Stats returns the counts so far.
+func (j *Journal) Stats() JournalStats {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.stats
+}
+
+// Close makes the journal durable and closes it.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.file.Sync()
+	if closeErr := j.file.Close(); err == nil {
+		err = closeErr
+	}
+	j.enc.Close()
+	j.broken = errors.New("the journal is closed")
+	if err != nil {
+		return fmt.Errorf("checkpoint: journal %s: %w", j.file.Name(), err)
+	}
+	return nil
+}

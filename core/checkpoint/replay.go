@@ -1,0 +1,180 @@
+package checkpoint
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/rankbuffer/rankbuffer/core/buffer"
+)
+
+// ReadJournal hands every entry of a journal to use, in order, with its record
+// whole, and stops at the first error of use. A torn entry at the end, which a
+// process that died while writing leaves, is no error: torn reports it.
+// Errors: ErrForeign, ErrNewer, ErrCorrupt, or the file system's.
+func ReadJournal(path string, use func(Entry) error) (meta Meta, torn bool, err error) {
+	meta, torn, err = readJournal(path, use)
+	if err != nil {
+		return Meta{}, false, fmt.Errorf("checkpoint: read journal %s: %w", path, err)
+	}
+	return meta, torn, nil
+}
+
+func readJournal(path string, use func(Entry) error) (meta Meta, torn bool, err error) {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return meta, false, err
+	}
+	if !stat.Mode().IsRegular() { // opening a pipe would wait for a writer
+		return meta, false, fmt.Errorf("%w: not a regular file", ErrForeign)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return meta, false, err
+	}
+	defer f.Close()
+	dec, err := newDecoder()
+	if err != nil {
+		return meta, false, fmt.Errorf("zstd: %w", err)
+	}
+	defer dec.Close()
+	r := &replay{src: bufio.NewReaderSize(f, 64<<10), left: stat.Size(), dec: dec, records: map[string]buffer.Record{}}
+	if torn, err := r.start(); torn || err != nil {
+		return meta, torn, err
+	}
+	return r.run(use)
+}
+
+// replay reads a journal from its start to its end.
+type replay struct {
+	src     io.Reader
+	left    int64 // bytes not read yet
+	dec     *zstd.Decoder
+	records map[string]buffer.Record // what the file has held so far, by query id
+}
+
+// start reads the file's first bytes. A file shorter than them was made by a
+// process that died at once.
+func (r *replay) start() (torn bool, err error) {
+	b := make([]byte, min(r.left, journalHead))
+	if err := r.read(b); err != nil {
+		return false, err
+	}
+	want := journalStart()
+	switch {
+	case len(b) < journalHead:
+		if string(b) != string(want[:len(b)]) {
+			return false, fmt.Errorf("%w: not a journal", ErrForeign)
+		}
+		return true, nil
+	case string(b[:len(journalTag)]) != journalTag:
+		return false, fmt.Errorf("%w: not a journal", ErrForeign)
+	case checksum(b[:12]) != binary.LittleEndian.Uint32(b[12:]):
+		return false, fmt.Errorf("%w: checksum of the start", ErrCorrupt)
+	}
+	if v := binary.LittleEndian.Uint32(b[8:]); v > JournalVersion {
+		return false, fmt.Errorf("%w: version %d, this program reads up to %d", ErrNewer, v, JournalVersion)
+	}
+	return false, nil
+}
+
+func (r *replay) run(use func(Entry) error) (meta Meta, torn bool, err error) {
+	for n := 0; ; n++ {
+		raw, torn, err := r.next()
+		if err != nil {
+			return meta, false, fmt.Errorf("entry %d: %w", n, err)
+		}
+		if raw == nil {
+			return meta, torn, nil
+		}
+		if n == 0 {
+			var m metaEntry
+			if err := strictJSON(raw, &m); err != nil {
+				return meta, false, fmt.Errorf("%w: entry 0: %w", ErrCorrupt, err)
+			}
+			meta = m.Meta
+			continue
+		}
+		e, err := r.entry(raw)
+		if err != nil {
+			return meta, false, fmt.Errorf("%w: entry %d: %w", ErrCorrupt, n, err)
+		}
+		if err := use(e); err != nil {
+			return meta, false, err
+		}
+	}
+}
+
+// next returns the next payload, nil at the end.
+func (r *replay) next() (raw []byte, torn bool, err error) {
+	if r.left < entryHead {
+		return nil, r.left > 0, nil
+	}
+	head := make([]byte, entryHead)
+	if err := r.read(head); err != nil {
+		return nil, false, err
+	}
+	size := int64(binary.LittleEndian.Uint32(head))
+	if size > r.left {
+		return nil, true, nil
+	}
+	entry := append(head, make([]byte, size)...)
+	if err := r.read(entry[entryHead:]); err != nil {
+		return nil, false, err
+	}
+	if entrySum(entry) != binary.LittleEndian.Uint32(entry[8:]) {
+		if r.left == 0 || size == 0 { // the last one; or zeros, which a crashed disk may leave
+			return nil, true, nil
+		}
+		return nil, false, fmt.Errorf("%w: checksum", ErrCorrupt)
+	}
+	raw, err = decompress(r.dec, entry[entryHead:], int64(binary.LittleEndian.Uint32(entry[4:])), MaxRecord)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return raw, false, nil
+}
+
+// entry decodes a payload and makes its record whole.
+func (r *replay) entry(raw []byte) (Entry, error) {
+	var in entryJSON
+	if err := strictJSON(raw, &in); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Step: in.Step, Mark: in.Mark, Tag: in.Tag}
+	switch {
+	case (in.Record == nil) == (in.Change == nil):
+		return e, errors.New("must hold either a record or a change")
+	case in.Record != nil:
+		if err := in.Record.Validate(); err != nil {
+			return e, err
+		}
+		e.Record = *in.Record
+	default:
+		old, ok := r.records[in.Change.QueryID]
+		if !ok {
+			return e, fmt.Errorf("changes query_id %q, which came in no entry before", in.Change.QueryID)
+		}
+		record, err := in.Change.apply(old)
+		if err != nil {
+			return e, err
+		}
+		e.Record = record
+	}
+	r.records[e.Record.Query.ID] = e.Record
+	return e, nil
+}
+
+func (r *replay) read(b []byte) error {
+	n, err := io.ReadFull(r.src, b)
+	r.left -= int64(n)
+	if err != nil {
+		return fmt.Errorf("%w: it became shorter while being read", ErrTruncated)
+	}
+	return nil
+}
