@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -47,37 +46,6 @@ func ParseConfig(data []byte) (Config, error) {
 	}
 	return c, c.validate()
 }
-
-// Split takes the simulated judge's own fields out of a judge configuration
-// that also holds others (type, max_concurrency, ...) and returns these
-// untouched, for whoever knows them to refuse the rest.
-func Split(data []byte) (c Config, others []byte, err error) {
-	var all map[string]json.RawMessage
-	if err := strict.Unmarshal("judge", data, &all); err != nil {
-		return Config{}, nil, fmt.Errorf("%w: %w", ErrConfig, err)
-	}
-	own := map[string]json.RawMessage{}
-	for _, name := range fields {
-		if value, ok := all[name]; ok {
-			own[name] = value
-			delete(all, name)
-		}
-	}
-	mine, err := json.Marshal(own)
-	if err != nil {
-		return Config{}, nil, fmt.Errorf("%w: %w", ErrConfig, err)
-	}
-	if c, err = ParseConfig(mine); err != nil {
-		return Config{}, nil, err
-	}
-	if others, err = json.Marshal(all); err != nil {
-		return Config{}, nil, fmt.Errorf("%w: %w", ErrConfig, err)
-	}
-	return c, others, nil
-}
-
-var fields = []string{"qualities", "sigma", "drift", "taste", "crowding", "position_bias",
-	"latency_ms", "failure_rate", "malformed_rate", "seed"}
 
 func (c Config) validate() error {
 	for _, f := range []struct {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -304,33 +303,5 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		if _, err := New(c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
 		}
-	}
-}
-
-func TestSplitLeavesOtherFields(t *testing.T) {
-	c, others, err := Split([]byte(`{"type": "simulated", "qualities": {"a": 1}, "sigma": 2, "max_retries": 5, "sgima": 3}`))
-	if err != nil || c.Sigma != 2 || c.Qualities["a"] != 1 {
-		t.Fatalf("got %+v, %v", c, err)
-	}
-	var rest map[string]any
-	if err := json.Unmarshal(others, &rest); err != nil {
-		t.Fatal(err)
-	}
-	if len(rest) != 3 || rest["type"] != "simulated" || rest["max_retries"] != 5.0 || rest["sgima"] != 3.0 {
-		t.Errorf("got the rest %s", others)
-	}
-	if _, _, err := Split([]byte(`{"sigma": -2}`)); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "sigma") {
-		t.Errorf("got %v, want ErrConfig about sigma", err)
-	}
-	if _, _, err := Split([]byte(`[1]`)); !errors.Is(err, ErrConfig) {
-		t.Errorf("got %v, want ErrConfig", err)
-	}
-	// Every field of Config is its own, none is left to the others.
-	all, err := json.Marshal(Config{Qualities: map[string]float64{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, others, err := Split(all); err != nil || string(others) != "{}" {
-		t.Errorf("left over: %s, %v", others, err)
 	}
 }

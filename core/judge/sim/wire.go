@@ -27,34 +27,6 @@ type chatRequest struct {
 	Stream      bool             `json:"stream"`
 }
 
-// chatRequestParts is the same with contents that may be lists of parts.
-type chatRequestParts struct {
-	chatRequest
-	Messages []struct {
-		Role    string  `json:"role"`
-		Content content `json:"content"`
-	} `json:"messages"`
-}
-
-// decodeChat reads contents as plain strings, as almost every client sends them,
-// and only if that fails as parts too: that way reads a long text several times.
-func decodeChat(body []byte) (chatRequest, error) {
-	var chat chatRequest
-	err := json.Unmarshal(body, &chat)
-	if wrong := (*json.UnmarshalTypeError)(nil); !errors.As(err, &wrong) {
-		return chat, err
-	}
-	var parts chatRequestParts
-	if err := json.Unmarshal(body, &parts); err != nil {
-		return chatRequest{}, err
-	}
-	chat = parts.chatRequest
-	for _, m := range parts.Messages {
-		chat.Messages = append(chat.Messages, prompt.Message{Role: m.Role, Content: string(m.Content)})
-	}
-	return chat, nil
-}
-
 // content is a string, or a list of text parts read as one.
 type content string
 
