@@ -140,6 +140,19 @@ int32_t rb_restore(rb_handle scorer, const char *path) {
     return rbgo_restore(scorer, TEXT(path));
 }
 
+int32_t rb_journal(rb_handle scorer, const char *path, const char *snapshot) {
+    REFUSE_FORKED();
+    return rbgo_journal(scorer, TEXT(path), TEXT(snapshot));
+}
+
+int32_t rb_restore_from(rb_handle scorer, const char *sources, char **out) {
+    REFUSE_FORKED();
+    REFUSE_NULL(out);
+    *out = NULL;
+    REFUSE_NULL(sources);
+    return rbgo_restore_from(scorer, TEXT(sources), out);
+}
+
 int32_t rb_inspect(const char *path, const char *query_id, char **out) {
     REFUSE_FORKED();
     REFUSE_NULL(out);

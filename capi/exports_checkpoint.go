@@ -5,7 +5,11 @@ package main
 */
 import "C"
 
-import "github.com/rankbuffer/rankbuffer/core/engine"
+import (
+	"encoding/json"
+
+	"github.com/rankbuffer/rankbuffer/core/engine"
+)
 
 // Paths are handed on byte for byte: the file system does not ask for UTF-8.
 
@@ -17,6 +21,38 @@ func rbgo_snapshot(handle C.rb_handle, path *C.char) C.int32_t {
 //export rbgo_restore
 func rbgo_restore(handle C.rb_handle, path *C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error { return s.Restore(string(input(path))) })
+}
+
+//export rbgo_journal
+func rbgo_journal(handle C.rb_handle, path, snapshot *C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error { return s.Journal(optional(path), optional(snapshot)) })
+}
+
+func optional(path *C.char) string {
+	if path == nil {
+		return ""
+	}
+	return string(input(path))
+}
+
+//export rbgo_restore_from
+func rbgo_restore_from(handle C.rb_handle, sources *C.char, out **C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error {
+		from, err := text("sources", sources)
+		if err != nil {
+			return err
+		}
+		found, err := s.RestoreFrom(from)
+		if err != nil {
+			return err
+		}
+		b, err := json.Marshal(found)
+		if err != nil {
+			return err
+		}
+		output(out, b)
+		return nil
+	})
 }
 
 //export rbgo_inspect

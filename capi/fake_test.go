@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"sync"
+
+	"github.com/rankbuffer/rankbuffer/core/engine"
 )
 
 // fakeEngine is an engine whose groups end when the test says so.
@@ -38,7 +40,12 @@ func (f *fakeEngine) Poll() []byte                     { return []byte("[]") }
 func (f *fakeEngine) Update(string) error              { return f.fail() }
 func (f *fakeEngine) Snapshot(string) error            { return f.fail() }
 func (f *fakeEngine) Restore(string) error             { return f.fail() }
+func (f *fakeEngine) Journal(string, string) error     { return f.fail() }
 func (f *fakeEngine) Stats() []byte                    { return []byte("{}") }
+
+func (f *fakeEngine) RestoreFrom([]byte) (engine.Restored, error) {
+	return engine.Restored{}, f.fail()
+}
 
 func (f *fakeEngine) Score(context.Context, []byte) ([]byte, error) {
 	if f.scoring != nil {

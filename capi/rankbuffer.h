@@ -192,7 +192,7 @@ int32_t rb_buffer_get(rb_handle scorer, const char *query_id, char **out);
  * RB_ERR_STALE: no such group waits for its update: it was applied, the buffer
  * has changed since the group was scored, or it was never scored that way.
  * RB_ERR_BUSY: other groups of the query are in flight.
- * Does not block. Since 1. */
+ * Waits for the disk if there is a journal. Since 1. */
 int32_t rb_update(rb_handle scorer, const char *group_id);
 
 /* ----------------------------------------------- scoring: submit, then poll */
@@ -202,12 +202,14 @@ int32_t rb_update(rb_handle scorer, const char *group_id);
  *   group  {"query_id", "query"?, "rubrics"?, "ranked"?, "reference"?,
  *           "responses": [text], "eligible"?: [bool], "format_scores"?: [0..1],
  *           "epoch"?, "step"?, "update": true, "validate": false,
- *           "deadline_ms"?}
+ *           "deadline_ms"?, "tag"?, "mark"?}
  *   out    the ticket, good until its completion was polled
  *
  * Query, rubrics and ranked are needed the first time a query is seen, here or
  * in rb_buffer_create. Groups of one query take effect in the order they were
- * submitted or opened; others run side by side.
+ * submitted or opened; others run side by side. A group whose tag, at most 256
+ * bytes, was applied to its query before is scored and changes nothing; mark is
+ * for the journal (rb_journal).
  * RB_ERR_INVALID, RB_ERR_CONFLICT: as in rb_buffer_create. RB_ERR_BUSY: too many
  * groups in flight; poll, then try again. Does not block. Since 1. */
 int32_t rb_score_submit(rb_handle scorer, const char *group, rb_ticket *out);
@@ -232,7 +234,7 @@ int32_t rb_event_fd(rb_handle scorer, int32_t *out);
  *
  * A result: {"group_id", "query_id", "method", "rewards", "advantages", "ranks",
  * "positions", "progress", "status", "group_status", "anchors_before", "anchors",
- * "calls", "tokens", "latency_ms", "reward_std"}, lists in the order of the
+ * "calls", "tokens", "latency_ms", "reward_std", "applied"}, lists in the order of the
  * responses. Each completion is handed out once: with several threads polling,
  * one of them gets it. Clears the event descriptor. Does not block. Since 1. */
 int32_t rb_poll(rb_handle scorer, char **out);
@@ -300,6 +302,36 @@ int32_t rb_snapshot(rb_handle scorer, const char *path);
  * method, or no checkpoint at all.
  * Waits for the disk. Since 1. */
 int32_t rb_restore(rb_handle scorer, const char *path);
+
+/* Write every later change of a buffer down in a file, a journal, before the
+ * result of the group that made it is seen. What is written stays when the
+ * process dies: a snapshot and the journal that goes on from it are the scorer.
+ *
+ *   path      a new file; NULL: stop writing. A journal open before is closed
+ *   snapshot  also write the state from which the new journal goes on to this
+ *             file, as rb_snapshot does; NULL: do not
+ *
+ * What cannot be written later on fails no group; rb_stats counts it. After an
+ * error the journal is the old one, or, if only the snapshot failed, both
+ * journals together hold everything.
+ * RB_ERR_IO: a file cannot be written, or path exists. Waits for the disk.
+ * Since 1. */
+int32_t rb_journal(rb_handle scorer, const char *path, const char *snapshot);
+
+/* Replace every buffer by those of several files; like rb_restore.
+ *
+ *   sources  {"checkpoints": [path], "journals": [path, oldest first],
+ *             "until"?: {"step": n} or {"mark": n},
+ *             "shard"?: {"index", "count"}}
+ *   out      {"queries", "entries", "skipped", "torn"}: queries now known, journal
+ *            entries applied and left out, and whether a journal ended within an
+ *            entry, as the death of its writer leaves it
+ *
+ * "until" leaves out the groups of steps above n, those without a step if their
+ * "mark" is not below n; or all groups whose "mark" is not below n. "shard" keeps
+ * the queries whose id's CRC-32 modulo count is index. Errors as in rb_restore.
+ * Waits for the disk. Since 1. */
+int32_t rb_restore_from(rb_handle scorer, const char *sources, char **out);
 
 /* Read a checkpoint without a scorer.
  *

@@ -22,6 +22,8 @@ type runner interface {
 	Update(groupID string) error
 	Snapshot(path string) error
 	Restore(path string) error
+	Journal(path, snapshot string) error
+	RestoreFrom(sources []byte) (engine.Restored, error)
 	Stats() []byte
 	Close(ctx context.Context) error
 }

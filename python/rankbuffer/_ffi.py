@@ -40,6 +40,7 @@ _QUICK: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rb_version": (c_char_p, []),
     "rb_last_error": (c_char_p, []),
     "rb_free": (None, [c_void_p]),
+    "rb_buffer_create": (c_int32, [c_uint64, c_char_p]),
     "rb_cancel": (c_int32, [c_uint64, c_uint64]),
     "rb_event_fd": (c_int32, [c_uint64, POINTER(c_int32)]),
     "rb_poll": (c_int32, [c_uint64, _TextOut]),
@@ -54,13 +55,15 @@ _QUICK: Final[dict[str, tuple[Any, list[Any]]]] = {
 _SLOW: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rb_scorer_new": (c_int32, [c_char_p, _HandleOut]),
     "rb_scorer_close": (c_int32, [c_uint64, c_int64]),
-    "rb_buffer_create": (c_int32, [c_uint64, c_char_p]),
+    "rb_buffer_create": _QUICK["rb_buffer_create"],
     "rb_buffer_get": (c_int32, [c_uint64, c_char_p, _TextOut]),
     "rb_score_submit": _QUICK["rb_score_submit"],
     "rb_group_add": _QUICK["rb_group_add"],
     "rb_update": (c_int32, [c_uint64, c_char_p]),
     "rb_snapshot": (c_int32, [c_uint64, c_char_p]),
     "rb_restore": (c_int32, [c_uint64, c_char_p]),
+    "rb_journal": (c_int32, [c_uint64, c_char_p, c_char_p]),
+    "rb_restore_from": (c_int32, [c_uint64, c_char_p, _TextOut]),
     "rb_stats": (c_int32, [c_uint64, _TextOut]),
     "rb_inspect": (c_int32, [c_char_p, c_char_p, _TextOut]),
     "rb_sim_start": (c_int32, [c_char_p, _HandleOut]),
@@ -128,7 +131,7 @@ class Library:
     # Buffers.
 
     def buffer_create(self, handle: int, query: bytes) -> None:
-        self._check(self._slow["rb_buffer_create"](handle, query))
+        self._check(self._by_size(query)["rb_buffer_create"](handle, query))
 
     def buffer_get(self, handle: int, query_id: str) -> bytes:
         return self._text(self._slow["rb_buffer_get"], handle, c_string(query_id, "query_id"))
@@ -141,6 +144,12 @@ class Library:
 
     def restore(self, handle: int, path: bytes) -> None:
         self._check(self._slow["rb_restore"](handle, path))
+
+    def journal(self, handle: int, path: bytes | None, snapshot: bytes | None) -> None:
+        self._check(self._slow["rb_journal"](handle, path, snapshot))
+
+    def restore_from(self, handle: int, sources: bytes) -> bytes:
+        return self._text(self._slow["rb_restore_from"], handle, sources)
 
     def inspect(self, path: bytes, query_id: str | None) -> bytes:
         wanted = None if query_id is None else c_string(query_id, "query_id")

@@ -56,9 +56,8 @@ class Scorer:
             max_group_size=max_group_size,
             max_groups=max_groups,
         )
-        body = encode(self._config.to_json(), ConfigError)
         try:
-            handle = _ffi.library().scorer_new(body)
+            handle = _ffi.library().scorer_new(encode(self._config.to_json()))
         except InputError as error:
             raise ConfigError(str(error)) from None
         self._pump = Pump(handle)
@@ -194,6 +193,8 @@ class Scorer:
         update: bool = True,
         validate: bool = False,
         deadline: float | None = None,
+        tag: str | None = None,
+        mark: int | None = None,
     ) -> OpenGroup:
         """A group whose ``expected`` responses come one by one, judged as they come.
 
@@ -206,12 +207,17 @@ class Scorer:
         With ``with``, ``group.add(text)`` returns at once and ``group.result`` is
         there after the block. The group takes its turn among the groups of its
         query when the block is entered, and they wait for it to close: give a
-        ``deadline`` where a response may never come. Other arguments as in
-        ``score_group``.
+        ``deadline`` where a response may never come. A group whose ``tag`` was
+        applied to its query before is scored and changes nothing; ``mark`` is for
+        ``restore_from``. Other arguments as in ``score_group``.
         """
         self._pump.handle()
         fields = describe(query_id, query, rubrics, ranked)
         fields |= _terms(reference, epoch, step, update, validate, deadline)
+        if tag is not None:
+            fields["tag"] = text(tag, "tag")
+        if mark is not None:
+            fields["mark"] = integer(mark, "mark")
         return OpenGroup(self._pump, encode(fields), expected)
 
     # All queries at once.
@@ -231,6 +237,55 @@ class Scorer:
         damaged, foreign or from a newer version.
         """
         _ffi.library().restore(self._pump.handle(), _ffi.c_path(path))
+
+    def journal(
+        self,
+        path: str | os.PathLike[str] | None,
+        *,
+        snapshot: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Writes every later change down in a new file, before its group's result is seen.
+
+        ``snapshot`` also saves the state from which that journal goes on: the two
+        together are this scorer, whenever its process dies. None ends the journal.
+        What cannot be written later on fails no group; ``stats()["journal"]`` counts it.
+        """
+        _ffi.library().journal(
+            self._pump.handle(),
+            None if path is None else _ffi.c_path(path),
+            None if snapshot is None else _ffi.c_path(snapshot),
+        )
+
+    def restore_from(
+        self,
+        *,
+        checkpoints: Sequence[str | os.PathLike[str]] = (),
+        journals: Sequence[str | os.PathLike[str]] = (),
+        until_step: int | None = None,
+        until_mark: int | None = None,
+        shard: tuple[int, int] | None = None,
+    ) -> dict[str, Any]:
+        """``restore`` from several files: checkpoints, and journals that go on from them.
+
+        Journals come oldest first. ``until_step`` leaves out the groups of later
+        steps, and those without a step whose ``mark`` is not below it;
+        ``until_mark`` all groups whose ``mark`` is not below it. ``shard`` (index,
+        count) keeps the queries whose id's ``zlib.crc32`` modulo count is index.
+        """
+        sources: dict[str, Any] = {
+            "checkpoints": [os.fspath(path) for path in checkpoints],
+            "journals": [os.fspath(path) for path in journals],
+        }
+        if until_step is not None:
+            sources["until"] = {"step": integer(until_step, "until_step")}
+        if until_mark is not None:
+            sources["until"] = {"mark": integer(until_mark, "until_mark")}
+        if shard is not None:
+            sources["shard"] = {"index": shard[0], "count": shard[1]}
+        found: dict[str, Any] = json.loads(
+            _ffi.library().restore_from(self._pump.handle(), encode(sources))
+        )
+        return found
 
     def stats(self) -> dict[str, Any]:
         """The cost ledger: calls, tokens and latencies by kind of call, so far."""

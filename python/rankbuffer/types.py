@@ -105,6 +105,8 @@ class GroupResult:
     """``prompt``, ``completion`` and ``cached`` (the part of prompt read from a prefix cache)."""
     latency_ms: float
     reward_std: float
+    applied: bool = False
+    """Whether the group changed its query's buffer."""
     epoch: int = 0
     step: int = 0
     error: str = ""
