@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsFloat, SupportsIndex, TypeVar
 
-from .errors import ConfigError, InputError
+from .errors import InputError
 from .types import Query, Rubric
 
 T = TypeVar("T")
@@ -22,15 +22,15 @@ T = TypeVar("T")
 _SHORTEST_MS, _LONGEST_MS = 1, 10**12
 
 
-def encode(value: Any, error: type[ConfigError] | type[InputError] = InputError) -> bytes:
-    """Value as UTF-8 JSON; what JSON cannot carry raises error, naming the field."""
+def encode(value: Any) -> bytes:
+    """Value as UTF-8 JSON; what JSON cannot carry raises InputError, naming the field."""
     try:
         # ensure_ascii=False: a third of the size for most scripts, and encoding
         # to UTF-8 finds lone surrogates, which \uXXXX escapes would let through.
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode()
     except (TypeError, ValueError, RecursionError) as cause:
-        raise error(_complaint(value, "") or f"cannot be written as JSON: {cause}") from None
+        raise InputError(_complaint(value, "") or f"cannot be written as JSON: {cause}") from None
 
 
 def _complaint(value: Any, where: str) -> str | None:

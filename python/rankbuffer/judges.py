@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from . import _ffi
-from ._encode import encode, milliseconds, number
-from .errors import BusyError, ClosedError, ConfigError, RankBufferError
+from ._encode import encode, milliseconds, number, texts
+from .errors import BusyError, ClosedError, ConfigError, InputError, RankBufferError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Judge:
         config = _options(self)
         config["type"] = "openai"
         if not isinstance(self.base_url, str):
-            config["base_url"] = list(self.base_url)
+            config["base_url"] = texts(self.base_url, "judge.base_url")
         key = self.api_key
         if self.api_key_env is not None:
             if key is not None:
@@ -157,13 +157,12 @@ class JudgeServer:
     """
 
     def __init__(self, judge: SimulatedJudge, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        config = judge.to_json()
-        for name in _CLIENT_ONLY:
-            config.pop(name, None)
         library = _ffi.library()
-        self._handle = library.sim_start(
-            encode({**config, "host": host, "port": port}, ConfigError)
-        )
+        try:
+            config = {k: v for k, v in judge.to_json().items() if k not in _CLIENT_ONLY}
+            self._handle = library.sim_start(encode({**config, "host": host, "port": port}))
+        except InputError as error:
+            raise ConfigError(str(error)) from None
         self._url = library.sim_url(self._handle)
 
     @property

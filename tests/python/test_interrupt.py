@@ -1,0 +1,126 @@
+"""Ctrl-C: at once, with the group cancelled and the scorer still usable."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import python
+
+
+def _interrupt(process: subprocess.Popen[str]) -> tuple[list[str], float]:
+    """Sends SIGINT when the child says that it waits; its remaining lines, and when it was sent."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line == "waiting\n", line + (process.stderr.read() if process.stderr else "")
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return out.splitlines(), sent
+
+
+# Says so once the group is in flight, from another thread: the main one waits.
+TELL = """
+s = scorer(latency_ms=600_000)
+def tell():
+    waiting(s)
+    print("waiting", flush=True)
+teller = threading.Thread(target=tell)
+teller.start()
+"""
+
+CALLS = {
+    "score_group": "score(s)",
+    "open_group": """
+    with s.open_group("q", expected=2, query="?") as group:
+        group.add(texts[0])
+        group.add(texts[1])
+""",
+    "asyncio": 'asyncio.run(s.score_group_async("q", texts, query="?"))',
+    "asyncio open_group": """
+    async def main():
+        async with s.open_group("q", expected=2, query="?") as group:
+            await group.add(texts[0])
+    asyncio.run(main())
+""",
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_ctrl_c_returns_at_once_and_cancels(call: str) -> None:
+    code = f"""
+{TELL}
+try:
+    {call.strip()}
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+teller.join()
+while s.stats()["in_flight"]:
+    time.sleep(0.001)
+print("cancelled", len(s.buffer("q").anchors))
+s.close()
+"""
+    process = python("")
+    process.kill()
+    process.communicate()
+    process = python(code)
+    lines, sent = _interrupt(process)
+    assert process.returncode == 0
+    raised, cancelled = lines
+    print(f"KeyboardInterrupt after {1000 * (float(raised) - sent):.1f} ms")
+    assert cancelled == "cancelled 0"
+
+
+def test_ctrl_c_that_nobody_catches_ends_the_process() -> None:
+    process = python(f"{TELL}\nscore(s)")
+    lines, _ = _interrupt(process)
+    assert process.returncode == -signal.SIGINT
+    assert lines == []
+
+
+def test_ctrl_c_loses_nobody_elses_result() -> None:
+    """Interrupts hail on the main thread while another scores: each of its groups comes back."""
+    code = """
+    s = scorer()
+    done = []
+    def work():
+        for i in range(300):
+            score(s, f"q{i}")
+            done.append(i)
+        finished.set()
+    finished = threading.Event()
+    worker = threading.Thread(target=work)
+    worker.start()
+    interrupts = 0
+    def hail():
+        while not finished.is_set():
+            time.sleep(0.0005)
+            os.kill(os.getpid(), signal.SIGINT)
+    hailer = threading.Thread(target=hail)
+    while True:
+        try:
+            if not hailer.ident:
+                hailer.start()
+            while not finished.is_set():
+                score(s, "main")
+            break
+        except KeyboardInterrupt:
+            interrupts += 1
+    while True:
+        try:
+            hailer.join()
+            worker.join()
+            break
+        except KeyboardInterrupt:
+            pass
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while s.stats()["in_flight"]:
+        time.sleep(0.001)
+    s.close()
+    print(len(done), interrupts > 0)
+    """
+    process = python(code)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, "300 True\n"), err
