@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, SupportsFloat, SupportsIndex, TypeVar
 
 from .errors import InputError
@@ -159,8 +159,8 @@ def rubrics(
 def describe(
     query_id: str,
     query_: Query | None,
-    rubrics_: Sequence[Rubric | str | Mapping[str, Any]] | None,
-    ranked: Sequence[str] | None,
+    rubrics_: Iterable[Rubric | str | Mapping[str, Any]] | None,
+    ranked: Iterable[str] | None,
 ) -> dict[str, Any]:
     """The fields that say what a query is; those not given are left out."""
     fields: dict[str, Any] = {"query_id": text(query_id, "query_id")}

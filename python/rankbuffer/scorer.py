@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, SupportsFloat, TypeAlias
 
 from . import _ffi
@@ -18,7 +18,7 @@ from .methods import Method, RankBuffer
 from .open_group import OpenGroup
 from .types import Buffer, GroupResult, Query, Rubric
 
-Rubrics: TypeAlias = "Sequence[Rubric | str | Mapping[str, Any]]"
+Rubrics: TypeAlias = "Iterable[Rubric | str | Mapping[str, Any]]"
 
 _CLOSE_S = 5.0
 
@@ -84,7 +84,7 @@ class Scorer:
         *,
         query: Query,
         rubrics: Rubrics | None = None,
-        ranked: Sequence[str] | None = None,
+        ranked: Iterable[str] | None = None,
     ) -> None:
         """Makes a query known; ``ranked`` responses, best first, start its scale.
 
@@ -112,14 +112,14 @@ class Scorer:
     def score_group(
         self,
         query_id: str,
-        responses: Sequence[str],
+        responses: Iterable[str],
         *,
         query: Query | None = None,
         rubrics: Rubrics | None = None,
-        ranked: Sequence[str] | None = None,
+        ranked: Iterable[str] | None = None,
         reference: str | None = None,
-        eligible: Sequence[bool] | None = None,
-        format_scores: Sequence[SupportsFloat] | None = None,
+        eligible: Iterable[bool] | None = None,
+        format_scores: Iterable[SupportsFloat] | None = None,
         epoch: int | None = None,
         step: int | None = None,
         update: bool = True,
@@ -152,14 +152,14 @@ class Scorer:
     async def score_group_async(
         self,
         query_id: str,
-        responses: Sequence[str],
+        responses: Iterable[str],
         *,
         query: Query | None = None,
         rubrics: Rubrics | None = None,
-        ranked: Sequence[str] | None = None,
+        ranked: Iterable[str] | None = None,
         reference: str | None = None,
-        eligible: Sequence[bool] | None = None,
-        format_scores: Sequence[SupportsFloat] | None = None,
+        eligible: Iterable[bool] | None = None,
+        format_scores: Iterable[SupportsFloat] | None = None,
         epoch: int | None = None,
         step: int | None = None,
         update: bool = True,
@@ -186,7 +186,7 @@ class Scorer:
         expected: int,
         query: Query | None = None,
         rubrics: Rubrics | None = None,
-        ranked: Sequence[str] | None = None,
+        ranked: Iterable[str] | None = None,
         reference: str | None = None,
         epoch: int | None = None,
         step: int | None = None,
@@ -336,13 +336,13 @@ def _submit(pending: Pending, body: bytes) -> None:
 
 def _group(
     query_id: str,
-    responses: Sequence[str],
+    responses: Iterable[str],
     query: Query | None,
     rubrics: Rubrics | None,
-    ranked: Sequence[str] | None,
+    ranked: Iterable[str] | None,
     reference: str | None,
-    eligible: Sequence[bool] | None,
-    format_scores: Sequence[SupportsFloat] | None,
+    eligible: Iterable[bool] | None,
+    format_scores: Iterable[SupportsFloat] | None,
     epoch: int | None,
     step: int | None,
     update: bool,

@@ -104,10 +104,14 @@ def test_close_ends_tasks_and_open_groups(world: World, query: Build) -> None:
 def test_open_group_outlives_its_scorer(world: World, query: Build) -> None:
     scorer = query()
     text = world.group("q", 1.5)[0]
-    with pytest.raises(rb.ClosedError), scorer.open_group("q", expected=2) as group:
-        scorer.close()
-        group.cancel()  # harmless
+    opening = scorer.open_group("q", expected=2)
+    group = opening.__enter__()
+    scorer.close()
+    group.cancel()  # harmless
+    with pytest.raises(rb.ClosedError, match="closed"):
         group.add(text)
+    with pytest.raises(rb.ClosedError, match="in flight"):
+        opening.__exit__(None, None, None)
 
 
 @pytest.mark.parametrize("deadline", [-1, float("nan"), float("inf"), "soon"])

@@ -147,12 +147,10 @@ def test_loop_closed_with_groups_in_flight(world: World, query: Build) -> None:
     scorer = query(latency_ms=20)
     texts = world.group("q", *MIXED)
     loop = asyncio.new_event_loop()
-    loop.create_task(scorer.score_group_async("q", texts))
+    left = loop.create_task(scorer.score_group_async("q", texts))
     loop.run_until_complete(asyncio.sleep(0))
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    left.cancel()
+    loop.run_until_complete(asyncio.wait([left]))
     loop.close()
     assert asyncio.run(scorer.score_group_async("q", texts)).ranks == MIXED_RANKS
 

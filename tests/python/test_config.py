@@ -44,7 +44,7 @@ def test_method_as_value(name: str) -> None:
     assert rb.method_from_dict(method.to_json()) == method
     assert pickle.loads(pickle.dumps(method)) == method
     with pytest.raises(dataclasses.FrozenInstanceError):
-        method.dedupe = False  # type: ignore[misc]
+        method.dedupe = False
     # The papers' weights of the format reward.
     one = {"scr", "agr", "prc", "genrm", "tournament", "implicit", "explicit", "winrate"}
     assert method.format_weight == (1.0 if name in one else 0.2)
@@ -247,7 +247,7 @@ def test_config_from_nested_mappings(world: World) -> None:
         assert scorer.score_group("q", ["a", "b"], query="?").ranks == [1, 0]
     with pytest.raises(rb.ConfigError, match="judge: missing"):
         rb.ScorerConfig.from_dict({})
-    with pytest.raises(rb.ConfigError, match="sed: unknown option, known are .*seed"):
+    with pytest.raises(rb.ConfigError, match=r"sed: unknown option, known are .*seed"):
         rb.ScorerConfig.from_dict({"sed": 1})
 
 

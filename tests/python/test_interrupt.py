@@ -17,7 +17,7 @@ def _interrupt(process: subprocess.Popen[str]) -> tuple[list[str], float]:
     assert line == "waiting\n", line + (process.stderr.read() if process.stderr else "")
     sent = time.monotonic()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=60)
     return out.splitlines(), sent
 
 
@@ -62,9 +62,6 @@ while s.stats()["in_flight"]:
 print("cancelled", len(s.buffer("q").anchors))
 s.close()
 """
-    process = python("")
-    process.kill()
-    process.communicate()
     process = python(code)
     lines, sent = _interrupt(process)
     assert process.returncode == 0
@@ -78,6 +75,35 @@ def test_ctrl_c_that_nobody_catches_ends_the_process() -> None:
     lines, _ = _interrupt(process)
     assert process.returncode == -signal.SIGINT
     assert lines == []
+
+
+def test_ctrl_c_in_the_gap_before_the_sleep() -> None:
+    """A signal that comes as the main thread is about to sleep must not wait for another.
+
+    The thread that sends it is woken by the very release of the interpreter's
+    lock with which the main thread goes to sleep.
+    """
+    code = """
+    s = scorer(latency_ms=600_000)
+    for i in range(100):
+        def send():
+            waiting(s)
+            os.kill(os.getpid(), signal.SIGINT)
+        sender = threading.Thread(target=send)
+        try:
+            sender.start()
+            score(s)
+        except KeyboardInterrupt:
+            pass
+        sender.join()
+        while s.stats()["in_flight"]:
+            time.sleep(0.001)
+    print("interrupted every time")
+    s.close()
+    """
+    process = python(code)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, "interrupted every time\n"), err
 
 
 def test_ctrl_c_loses_nobody_elses_result() -> None:

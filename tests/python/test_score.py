@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 from collections.abc import Callable
+from typing import Any
 
-import numpy as np
 import pytest
 from conftest import MIXED, MIXED_RANKS, World, linear
 
@@ -32,7 +33,7 @@ def test_rewards_follow_quality(world: World, query: Build) -> None:
     assert set(result.tokens) == {"prompt", "completion", "cached"}
     assert result.tokens["prompt"] > 0
     assert sum(result.advantages) == pytest.approx(0, abs=1e-9)
-    assert result.reward_std == pytest.approx(np.std(result.rewards, ddof=1))
+    assert result.reward_std == pytest.approx(statistics.stdev(result.rewards))
     assert result.latency_ms >= 0
     assert result["rewards"] == result.raw["rewards"] == result.rewards
 
@@ -58,7 +59,11 @@ def test_chat_messages_and_rubrics(world: World, build: Build) -> None:
     group = world.group("q", 1, 2)
     chat = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]
     scorer = build()
-    rubrics = [rb.Rubric("Is kind.", weight=5), "Is short.", {"text": "Is true.", "weight": 2}]
+    rubrics: list[Any] = [
+        rb.Rubric("Is kind.", weight=5),
+        "Is short.",
+        {"text": "Is true.", "weight": 2},
+    ]
     scorer.create_buffer("q", query=chat, rubrics=rubrics)
     assert scorer.score_group("q", group).ranks == [0, 1]
     buffer = scorer.buffer("q")
@@ -114,7 +119,41 @@ def test_what_the_caller_knows_of_responses(world: World, query: Build) -> None:
     assert result.rewards == pytest.approx([1 / 3, -0.5, 1.5, -1])
 
 
-def test_numpy_and_tuples_are_welcome(world: World, query: Build) -> None:
+def test_numbers_and_lists_of_other_libraries(world: World, query: Build) -> None:
+    """Whatever converts to int, float or bool, in whatever can be iterated."""
+    from fractions import Fraction
+
+    class Scalar:
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def __index__(self) -> int:
+            return self.value
+
+        def __eq__(self, other: object) -> bool:
+            return self.value == other
+
+        def __bool__(self) -> bool:
+            return self.value != 0
+
+    group = world.group("q", 1.5, 5.5, 3.5)
+    plain = query().score_group(
+        "q", group, eligible=[True, False, True], format_scores=[0, 0.5, 1], step=3, epoch=0
+    )
+    others = query().score_group(
+        "q",
+        (text for text in group),
+        eligible=[Scalar(1), Scalar(0), 1],  # type: ignore[list-item]
+        format_scores=(Fraction(0), Fraction(1, 2), Fraction(1)),
+        step=Scalar(3),  # type: ignore[arg-type]
+        epoch=False,
+        deadline=Fraction(30),  # type: ignore[arg-type]
+    )
+    assert _timeless(others) == _timeless(plain)
+
+
+def test_numpy_is_welcome(world: World, query: Build) -> None:
+    np = pytest.importorskip("numpy")
     group = world.group("q", 1.5, 5.5, 3.5)
     plain = query().score_group(
         "q", group, eligible=[True, False, True], format_scores=[0, 0.5, 1], step=1, epoch=0
@@ -128,7 +167,7 @@ def test_numpy_and_tuples_are_welcome(world: World, query: Build) -> None:
         epoch=np.int32(0),
         update=np.bool_(True),
         deadline=np.float64(30),
-    )  # type: ignore[arg-type]
+    )
     assert _timeless(arrays) == _timeless(plain)
     strings = query().score_group("q", tuple(np.array(group)))
     assert strings.ranks == [0, 2, 1]
