@@ -86,7 +86,7 @@ func (c *client) Judge(ctx context.Context, req Request) (Reply, error) {
 
 // maxAnswer bounds a response body. The largest answers are long texts with
 // log-probabilities at every token.
-const maxAnswer = 64 << 20
+const maxAnswer = 32 << 20
 
 // send makes one HTTP exchange and returns the body of a 2xx response.
 func (c *client) send(ctx context.Context, method, path string, body []byte, promptSize int) ([]byte, error) {

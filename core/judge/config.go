@@ -10,7 +10,7 @@ import (
 )
 
 // ErrConfig is wrapped by every error about a judge's configuration.
-var ErrConfig = errors.New("judge configuration")
+var ErrConfig = errors.New("configuration")
 
 // The kinds of judge a configuration can name.
 const (

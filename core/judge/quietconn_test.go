@@ -65,14 +65,14 @@ func TestQuietConnWritesEverything(t *testing.T) {
 // TestQuietConnFails with EPIPE or ECONNRESET when the peer has gone, and at its
 // deadline when the peer does not read.
 func TestQuietConnFails(t *testing.T) {
-	conn, peer := dial(t)
-	if err := conn.SetWriteDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
+	full, _ := dial(t)
+	if err := full.SetWriteDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := conn.Write(make([]byte, 64<<20)); !errors.Is(err, os.ErrDeadlineExceeded) || n >= 64<<20 {
+	if n, err := full.Write(make([]byte, 64<<20)); !errors.Is(err, os.ErrDeadlineExceeded) || n >= 64<<20 {
 		t.Errorf("wrote %d, %v", n, err)
 	}
-	conn, peer = dial(t)
+	conn, peer := dial(t)
 	if err := peer.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -301,9 +301,17 @@ func TestPoolFailover(t *testing.T) {
 		if !errors.Is(err, ErrUnreachable) || len(visited) != 6 {
 			t.Errorf("all down: went to %v, %v", visited, err)
 		}
-		for _, three := range [][]int{visited[:3]} {
-			if slices.Sort(three); !slices.Equal(three, []int{0, 1, 2}) {
-				t.Errorf("all down: went to %v first", three)
+		if first := slices.Sorted(slices.Values(visited[:3])); !slices.Equal(first, []int{0, 1, 2}) {
+			t.Errorf("all down: went to %v", visited)
+		}
+
+		// A plain 500 gives no rest, yet its retry goes elsewhere.
+		time.Sleep(rest)
+		failures = [3]error{}
+		failures[home] = &Error{Failure: Failed, Retryable: true, StatusCode: 500, Err: errors.New("oops")}
+		for range 2 {
+			if visited, _, err = ask(); err != nil || !slices.Equal(visited, []int{home, second}) {
+				t.Errorf("after a 500: went to %v, %v", visited, err)
 			}
 		}
 
