@@ -56,6 +56,12 @@ class ReplayQuery:
             yield from rollouts
 
 
+def find_replay(name: str | os.PathLike[str]) -> Path:
+    """The path, but for the name ``sample``, which is the sample unless such a file exists."""
+    path = Path(name)
+    return SAMPLE if os.fspath(name) == "sample" and not path.exists() else path
+
+
 def read_replay(path: str | os.PathLike[str]) -> list[ReplayQuery]:
     """The queries of a replay file in file order. InputError names file, line and field."""
     queries: list[ReplayQuery] = []

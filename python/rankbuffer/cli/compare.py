@@ -17,9 +17,9 @@ from .._version import __version__
 from ..errors import ConfigError
 from ..judges import Judge, SimulatedJudge
 from ..methods import METHODS, Method, method_from_dict
-from ..replay import ReplayQuery, qualities, read_replay
+from ..replay import ReplayQuery, find_replay, qualities, read_replay
 from ..scorer import Scorer
-from .comparing import Plan, run_method
+from .comparing import ROWS, Plan, run_method
 from .files import locked, settle, write_whole
 from .options import UsageError, add_judge, identity, judge_of, positive
 from .stats import Summary
@@ -42,7 +42,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--data", required=True, metavar="REPLAY", help="replay file (.jsonl, .gz)")
+    parser.add_argument(
+        "--data",
+        required=True,
+        metavar="REPLAY",
+        help="replay file (.jsonl, .gz), or `sample` for the one that comes with the package",
+    )
     parser.add_argument(
         "--methods",
         metavar="LABEL,...",
@@ -61,7 +66,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    data = Path(args.data)
+    data = find_replay(args.data)
     queries = read_replay(data)
     judge = judge_of(args, lambda: qualities(queries))
     methods = _methods(args.methods, args.method_options)
@@ -165,29 +170,29 @@ class _Run:
             state = self.out / "state"
             if not (self.summary.exists() and self.groups.exists()):
                 state.mkdir(exist_ok=True)
-                for label, method in methods.items():
-                    asyncio.run(run_method(label, method, plan, state / quote(label, safe=" ")))
-                self._collect(list(methods), plan, state)
+                snapshots = {}
+                for i, (label, method) in enumerate(methods.items()):
+                    snapshots[label] = asyncio.run(run_method(label, method, plan, state / str(i)))
+                self._collect(snapshots, plan)
             # The summary is written last: with it there, nothing else is needed.
             shutil.rmtree(state, ignore_errors=True)
             found: dict[str, Any] = json.loads(self.summary.read_text(encoding="utf-8"))["methods"]
             return found
 
-    def _collect(self, labels: Sequence[str], plan: Plan, state: Path) -> None:
+    def _collect(self, snapshots: Mapping[str, Path], plan: Plan) -> None:
         """Puts the rows of all methods into order, and writes the figures."""
         figures = {}
         with write_whole(self.groups) as write:
-            for label in labels:
+            for label, snapshot in snapshots.items():
                 summary = Summary()
-                for line, row in _rows(state / quote(label, safe=" ") / "rows.jsonl", plan.queries):
+                for line, row in _rows(snapshot.with_name(ROWS), plan.queries):
                     write(line)
                     summary.add(row, plan.qualities(row["query_id"], row["epoch"]))
                 figures[label] = summary.to_json()
         buffers = self.out / "buffers"
         buffers.mkdir(exist_ok=True)
-        for label in labels:
+        for label, snapshot in snapshots.items():
             if "mean_anchors_by_epoch" in figures[label]:
-                (snapshot,) = (state / quote(label, safe=" ")).glob("*.zst")
                 shutil.copyfile(snapshot, buffers / f"{quote(label, safe=' ')}.zst")
         with write_whole(self.summary) as write:
             write(json.dumps({"methods": figures}, indent=2, ensure_ascii=False) + "\n")

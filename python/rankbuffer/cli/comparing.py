@@ -17,6 +17,8 @@ from ..scorer import Scorer
 from .journal import Journal
 from .progress import Progress
 
+ROWS = "rows.jsonl"
+
 # Groups scored at once between two checkpoints. More would leave the judge idle
 # less often while the last of them finish, but cost more when the run is killed.
 _CHUNK = 128
@@ -59,10 +61,13 @@ class Plan:
                     yield epoch, self.queries[first:last]
 
 
-async def run_method(label: str, method: Method, plan: Plan, state: Path) -> None:
-    """Scores what ``state`` does not hold yet; afterwards rows.jsonl there is complete."""
+async def run_method(label: str, method: Method, plan: Plan, state: Path) -> Path:
+    """Scores what ``state`` does not hold yet, until the rows there are complete.
+
+    Returns the snapshot of the final buffers.
+    """
     state.mkdir(exist_ok=True)
-    journal = Journal(state / "rows.jsonl", state)
+    journal = Journal(state / ROWS, state)
     newest = journal.newest()
     done, snapshot = (newest[0], newest[2]) if newest is not None else (0, None)
     journal.cut(done)
@@ -82,6 +87,8 @@ async def run_method(label: str, method: Method, plan: Plan, state: Path) -> Non
         finally:
             if scorer is not None:
                 scorer.close()
+    assert snapshot is not None, "a replay file has at least one group"
+    return snapshot
 
 
 def _counts_attempts(judge: Judge | SimulatedJudge) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..errors import InputError
 from ..methods import PairwiseRank, RankBuffer
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         known = ", ".join(query.query_id for query in queries)
         raise InputError(f"--query-id: {args.query_id!r} is not in the sample; it has {known}")
     judge = simulated(args.sim or {}, qualities(queries))
-    show = _Show(shown)
+    show = _Show(shown, args.sim or {})
     with (
         Scorer(method=RankBuffer(k0=args.k0), judge=judge) as scorer,
         Scorer(method=PairwiseRank(), judge=judge) as pairs,
@@ -84,6 +85,7 @@ class Account:
     def __init__(self) -> None:
         self.calls = self.tokens = self.pair_calls = self.pair_tokens = self.failed = 0
         self.taus: list[float] = []
+        self.pair_taus: list[float] = []
         self.anchors: list[float] = []
         self.progress: list[float] = []
 
@@ -93,7 +95,9 @@ class Account:
         self.pair_calls += sum(pairs.calls.values())
         self.pair_tokens += pairs.tokens["prompt"] + pairs.tokens["completion"]
         self.failed += result.group_status == "failed"
-        self.taus.append(kendall_tau_b(result.rewards, [r.quality or 0.0 for r in group]))
+        truth = [response.quality or 0.0 for response in group]
+        self.taus.append(kendall_tau_b(result.rewards, truth))
+        self.pair_taus.append(kendall_tau_b(pairs.rewards, truth))
         self.anchors.append(result.anchors)
         self.progress += [p for p in result.progress if p is not None]
 
@@ -101,8 +105,8 @@ class Account:
 class _Show:
     """What the demo says, to the width of the terminal."""
 
-    def __init__(self, query: ReplayQuery) -> None:
-        self._query = query
+    def __init__(self, query: ReplayQuery, noise: Mapping[str, Any]) -> None:
+        self._query, self._noise = query, noise
         self._style, self._width = Style(sys.stdout), terminal_width()
 
     def _say(self, text: str = "") -> None:
@@ -140,7 +144,8 @@ class _Show:
         self._say(
             "Each line with a bar is an answer and its reward, from -1 for the worst of its group "
             "to +1. A name with a plus says that the answer became an anchor: left or right beyond "
-            "an end of the ladder, refine in the middle of a crowded interval."
+            "an end of the ladder, refine in the middle of a crowded interval. An anchor that "
+            "leaves had no answer next to it for three epochs."
         )
         self._heading(f"All {queries} queries of the sample")
         print(
@@ -152,9 +157,17 @@ class _Show:
         )
         self._say()
         self._say(
-            "Tau says how well rewards agree with the true order of the answers in a group (1: "
-            "exactly). Progress is the share of a query's first anchors that its answers have "
-            "passed: it shows the policy getting better, which rewards within a group cannot."
+            "“All pairs” judges every pair of answers instead. Tau says how well rewards agree "
+            "with the true order of the answers in a group (1: exactly). Progress is the share of "
+            "a query's first anchors that its answers have passed: it shows the policy getting "
+            "better, which rewards within a group cannot."
+        )
+        self._say()
+        errors = ", ".join(f"{name} {value}" for name, value in self._noise.items())
+        self._say(
+            "The judge here is simulated: it knows how good each answer of the sample is and "
+            + (f"errs as told ({errors})." if errors else "makes no errors.")
+            + " Try `rankbuffer demo --sim sigma=1,drift=1`; tokens are bytes / 4."
         )
 
 
@@ -167,13 +180,14 @@ def _figures(epochs: Sequence[Account]) -> list[list[str]]:
     def total(name: str, values: Sequence[int]) -> list[str]:
         return row(name, values, sum(values), "{:,}")
 
-    taus = [mean(e.taus) for e in epochs]
+    taus, pair_taus = [mean(e.taus) for e in epochs], [mean(e.pair_taus) for e in epochs]
     return [
-        total("judge calls, RankBuffer", [e.calls for e in epochs]),
-        total("judge calls, every pair", [e.pair_calls for e in epochs]),
-        total("tokens, RankBuffer", [e.tokens for e in epochs]),
-        total("tokens, every pair", [e.pair_tokens for e in epochs]),
+        total("judge calls", [e.calls for e in epochs]),
+        total("  all pairs", [e.pair_calls for e in epochs]),
+        total("judge tokens", [e.tokens for e in epochs]),
+        total("  all pairs", [e.pair_tokens for e in epochs]),
         row("Kendall tau", taus, mean(taus), "{:.2f}"),
+        row("  all pairs", pair_taus, mean(pair_taus), "{:.2f}"),
         row("anchors a query", [mean(e.anchors) for e in epochs], None, "{:.2f}"),
         row("progress", [mean(e.progress) for e in epochs], None, "{:.2f}"),
     ]

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 def _list(found: Mapping[str, Any]) -> None:
     """One line for each query."""
     queries = found["queries"]
-    meta = ", ".join(f"{name} {value}" for name, value in found["meta"].items())
+    meta = ", ".join(f"{name} {value}" for name, value in found["meta"].items() if value)
     print(f"{len(queries):,} {'query' if len(queries) == 1 else 'queries'} ({meta})")
     if not queries:
         return

@@ -9,7 +9,7 @@ import sys
 from types import FrameType
 
 from ..judges import JudgeServer
-from ..replay import qualities, read_replay
+from ..replay import find_replay, qualities, read_replay
 from .options import add_simulation, simulated
 
 
@@ -20,7 +20,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Serves a judge that knows the qualities in a replay file, as an "
         "OpenAI-compatible endpoint, until it is interrupted. Prints its base URL.",
     )
-    parser.add_argument("--data", required=True, metavar="FILE", help="replay file with qualities")
+    parser.add_argument(
+        "--data", required=True, metavar="FILE", help="replay file with qualities, or `sample`"
+    )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
     parser.add_argument(
         "--host",
@@ -32,7 +34,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    judge = simulated(args.sim or {}, qualities(read_replay(args.data)))
+    judge = simulated(args.sim or {}, qualities(read_replay(find_replay(args.data))))
     wake, waker = os.pipe()
 
     def stop(_number: int, _frame: FrameType | None) -> None:

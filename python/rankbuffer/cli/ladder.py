@@ -58,4 +58,4 @@ def _rollout(text: str, reward: float, joined: dict[str, Anchor], style: Style, 
     head = (
         "     │ " + style(f"{reward:+.2f}", colour) + "  " + style(pad(joins, _MARGIN - 14), "cyan")
     )
-    return head + " " + clip(text, width - _MARGIN)
+    return head + clip(text, width - _MARGIN)

@@ -12,7 +12,7 @@ from .._version import __version__
 from ..errors import ConfigError, InputError
 from ..jsonl import read_jsonl
 from ..methods import METHODS, Method, method_from_dict
-from ..replay import qualities, read_replay
+from ..replay import find_replay, qualities, read_replay
 from ..scorer import Scorer
 from .files import locked, settle
 from .groups import Survey, survey
@@ -58,7 +58,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--data",
         metavar="REPLAY",
-        help="with --sim: replay file with the qualities of the responses",
+        help="with --sim: replay file with the qualities of the responses, or `sample`",
     )
     add_judge(parser)
     parser.set_defaults(run=run)
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.sim is None and args.data is not None:
         raise UsageError("--data goes with --sim")
     method = _method(args.method, args.option)
-    judge = judge_of(args, lambda: qualities(read_replay(args.data)))
+    judge = judge_of(args, lambda: qualities(read_replay(find_replay(args.data))))
     groups, out = Path(args.groups), Path(args.out)
     state = out.with_name(out.name + ".rankbuffer")
     journal = Journal(out, state)
