@@ -3,8 +3,8 @@ module github.com/rankbuffer/rankbuffer
 go 1.26.0
 
 require (
-	github.com/klauspost/compress v1.20.4 // indirect
-	github.com/sashabaranov/go-openai v1.43.0 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
-	golang.org/x/sync v0.25.0 // indirect
+	github.com/klauspost/compress v1.20.4
+	github.com/sashabaranov/go-openai v1.43.0
+	go.uber.org/goleak v1.3.0
+	golang.org/x/sync v0.25.0
 )
