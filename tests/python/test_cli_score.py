@@ -152,13 +152,15 @@ def test_a_second_interrupt_ends_at_once(groups: Path, tmp_path: Path) -> None:
     wait_until(lambda: (state / "run.json").exists() and out.exists(), process)
     assert process.stderr is not None
     process.send_signal(signal.SIGINT)
-    said = process.stderr.readline() + process.stderr.readline()
-    if process.poll() is None and "finishing" in said:
+    said = process.stderr.readline()
+    # The first may come so early that there is nothing to finish yet.
+    if "finishing" in said:
         process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate()
+        said = process.stderr.readline()
+    _, rest = process.communicate()
     assert process.returncode == 130
-    assert "stopped" in said + stderr
-    assert "Traceback" not in said + stderr
+    assert "stopped at once" in said or "interrupted" in said
+    assert rest == ""
 
 
 class Crash(BaseException):

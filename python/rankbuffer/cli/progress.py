@@ -36,9 +36,8 @@ class Progress:
 
     def _line(self, elapsed: float) -> str:
         of = f"/{self._total:,}" if self._total is not None else ""
-        line = (
-            f"{self._what}  {self._done:,}{of} {self._unit}  {self._calls:,} calls  {elapsed:.0f} s"
-        )
+        done = f"{self._what}: {self._done:,}{of} {self._unit}"
+        line = f"{done}, {self._calls:,} calls, {elapsed:.0f} s"
         new = self._done - self._first
         if self._total is not None and new and elapsed > 2 and self._done < self._total:
             left = elapsed / new * (self._total - self._done)

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import ConflictError, InputError
 from ..jsonl import read_jsonl
 from ..scorer import Scorer
 from ..types import GroupResult
@@ -129,7 +129,7 @@ class _Scoring:
         line, task = self._flying[0]
         try:
             result = await task
-        except InputError as error:
+        except (InputError, ConflictError) as error:
             raise InputError(f"{self._batch.groups}:{line}: {error}") from None
         self._flying.popleft()
         self._batch.journal.append([json.dumps(result.raw, ensure_ascii=False) + "\n"])
@@ -158,11 +158,10 @@ def _interruption() -> Iterator[asyncio.Event]:
             task.cancel()
             return
         stop.set()
-        print(
-            "\nfinishing the groups in flight; Ctrl-C again stops at once",
-            file=sys.stderr,
-            flush=True,
-        )
+        if sys.stderr.isatty():  # leaves the line of progress, and the ^C on it
+            print(file=sys.stderr)
+        print("finishing the groups in flight; Ctrl-C again stops at once", file=sys.stderr)
+        sys.stderr.flush()
 
     try:
         loop.add_signal_handler(signal.SIGINT, interrupt)
