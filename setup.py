@@ -1,5 +1,6 @@
 """The part of the build that pyproject.toml cannot state: the Go library, and
-the tag of a wheel that holds it."""
+the tag of a wheel that holds it.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +32,11 @@ class BuildGo(build_ext):
             gobuild.build(Path(self.get_ext_fullpath(ext.name)), self.distribution.get_version())
         except gobuild.BuildError as error:
             raise CompileError(str(error)) from error
+
+    def copy_extensions_to_source(self) -> None:
+        """For an editable install; _lib holds no source, so a clone lacks it."""
+        Path("python", "rankbuffer", "_lib").mkdir(exist_ok=True)
+        super().copy_extensions_to_source()
 
     def get_ext_filename(self, fullname: str) -> str:
         """Without Python's ABI suffix, since any Python can load it."""

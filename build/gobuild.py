@@ -111,7 +111,9 @@ def build(output: Path, version: str, extra: tuple[str, ...] = ()) -> None:
     # atomic and a process that has the old library loaded keeps it.
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".build-") as scratch:
         made = Path(scratch) / output.name
-        done = subprocess.run([*command, *extra, "-o", str(made), "./capi"], cwd=ROOT, env=environment)
+        done = subprocess.run(
+            [*command, *extra, "-o", str(made), "./capi"], cwd=ROOT, env=environment
+        )
         if done.returncode != 0:
             raise BuildError("go build failed; its own words are above.")
         made.chmod(0o755)

@@ -96,21 +96,30 @@ def needs(library: Path) -> Needs:
     data = library.read_bytes()
     if data[:6] != b"\x7fELF\x02\x01":
         raise NotALibrary(f"{library}: not a 64-bit little-endian ELF file")
+    try:
+        return _read(data)
+    except (struct.error, ValueError, IndexError) as error:
+        raise NotALibrary(f"{library}: damaged, or for another machine: {error}") from error
+
+
+def _read(data: bytes) -> Needs:
     (machine,) = struct.unpack_from("<H", data, 18)
     if machine not in MACHINES:
-        raise NotALibrary(f"{library}: built for ELF machine {machine}, want one of {MACHINES}")
+        raise ValueError(f"ELF machine {machine} is none of {MACHINES}")
     sections = _sections(data)
+    versions = {v for t, s in _linked(sections, "verneed") for v in _versions(t, s)}
     return Needs(
         machine=MACHINES[machine],
         libraries=tuple(n for t, s in _linked(sections, "dynamic") for n in _needed(t, s)),
-        versions=tuple(sorted({v for t, s in _linked(sections, "verneed") for v in _versions(t, s)})),
+        versions=tuple(sorted(versions)),
     )
 
 
 def platform_tag(library: Path) -> str:
     """The platform part of the wheel's tag, such as
     "manylinux_2_17_x86_64.manylinux2014_x86_64"; "linux_x86_64", which no index
-    accepts, when the library needs something that other systems may lack."""
+    accepts, when the library needs something that other systems may lack.
+    """
     found = needs(library)
     foreign = [name for name in found.libraries if not SYSTEM.fullmatch(name)]
     unknown = [v for v in found.versions if not re.fullmatch(r"GLIBC_\d+\.\d+(\.\d+)?", v)]

@@ -58,17 +58,6 @@ def test_every_case_of_the_program_is_run(program: Path) -> None:
     assert len(CASES) >= 15
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
-def test_the_c_half_is_clean_under_valgrind(program: Path, tmp_path: Path) -> None:
-    """Invalid reads and writes around the boundary. Go's own stacks and memory
-    are beyond valgrind, so that leaks are not counted.
-    """
-    command = ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=no"]
-    command += ["--undef-value-errors=no", str(program), "bad_arguments"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr[-8000:]
-
-
 def declared() -> set[str]:
     """The functions of the header, its comments left out."""
     text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(), flags=re.DOTALL)
