@@ -86,6 +86,7 @@ void bad_documents(void);
 void stale_and_unknown(void);
 void limits(void);
 void files(void);
+void journal(void);
 void judges(void);
 void closing(void);
 void threads(void);

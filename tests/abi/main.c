@@ -16,6 +16,7 @@ static const struct {
     {"stale_and_unknown", stale_and_unknown},
     {"limits", limits},
     {"files", files},
+    {"journal", journal},
     {"judges", judges},
     {"closing", closing},
     {"threads", threads},

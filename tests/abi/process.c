@@ -106,6 +106,8 @@ static void in_child(rb_handle scorer) {
     WANT(RB_ERR_FORKED, rb_group_close(scorer, 1));
     WANT(RB_ERR_FORKED, rb_snapshot(scorer, "x"));
     WANT(RB_ERR_FORKED, rb_restore(scorer, "x"));
+    WANT(RB_ERR_FORKED, rb_journal(scorer, "x", NULL));
+    WANT(RB_ERR_FORKED, rb_restore_from(scorer, "{}", &out));
     WANT(RB_ERR_FORKED, rb_inspect("x", NULL, &out));
     WANT(RB_ERR_FORKED, rb_sim_start("{}", &handle));
     WANT(RB_ERR_FORKED, rb_sim_url(1, &out));
