@@ -1,0 +1,133 @@
+"""Every command and code block of README.md is run.
+
+``make test`` is the exception: it runs this test, so only its target is looked
+up. What stands in running text is looked up too: make targets and subcommands
+exist, and ``pip install .`` is what tests/wheel does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_tools import rows
+
+import rankbuffer as rb
+from rankbuffer.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+ENDPOINT = "http://localhost:8000/v1"
+
+
+def _blocks(language: str) -> list[str]:
+    return [body for name, body in BLOCKS if name == language]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A PATH where ``rankbuffer`` is the code under test."""
+    shim = tmp_path / "bin" / "rankbuffer"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rankbuffer "$@"\n')
+    shim.chmod(0o755)
+    return f"{shim.parent}:{os.environ['PATH']}"
+
+
+def _shell(script: str, path: str, directory: Path) -> str:
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        timeout=240,
+        # Not the make that runs this test.
+        env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"PATH": path},
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_no_block_is_of_a_kind_that_is_not_run() -> None:
+    assert {name for name, _ in BLOCKS} == {"sh", "python"}
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="make demo builds the library with Go")
+def test_make_commands(path: str) -> None:
+    (block,) = (body for body in _blocks("sh") if body.startswith("make"))
+    for line in block.splitlines():
+        if line == "make test":
+            assert re.search("pytest", _shell("make --dry-run test", path, ROOT))
+        else:
+            assert "Epoch 4" in _shell(line, path, ROOT)
+
+
+def test_python_block(tmp_path: Path) -> None:
+    """It prints what its comments say."""
+    (block,) = _blocks("python")
+    script = tmp_path / "example.py"
+    script.write_text(block)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    promised = re.findall(r"print\(.*\)\s+# (\[.*\])$", block, re.MULTILINE)
+    assert len(promised) == block.count("print(") == 3
+    assert done.stdout.splitlines() == promised
+    assert (tmp_path / "buffers.zst").exists()
+
+
+def test_shell_blocks(path: str, tmp_path: Path) -> None:
+    blocks = [body for body in _blocks("sh") if not body.startswith("make")]
+    assert len(blocks) == 2
+    shown = _shell(blocks[0], path, tmp_path)
+    for method in ("rankbuffer", "pairwise", "pointwise"):
+        assert re.search(rf"^{method} +48 ", shown, re.MULTILINE)
+    assert re.search(r"^ +\d+  ranked ", shown, re.MULTILINE)
+
+    texts = re.findall(r'"((?:Because|No|Air|It)[^"]*\.)"', blocks[1])
+    judge = rb.SimulatedJudge(qualities={text: float(len(text)) for text in texts})
+    with rb.JudgeServer(judge) as server:
+        assert ENDPOINT in blocks[1]
+        shown = _shell(blocks[1].replace(ENDPOINT, server.url), path, tmp_path)
+    assert "2 groups (0 failed, 0 partly)" in shown
+    assert [row["rewards"] for row in rows(tmp_path / "rewards.jsonl")] == [[1, -1], [1, -1]]
+
+
+def test_what_the_text_names_exists(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    named = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", README, flags=re.M | re.S))
+    for code in named:
+        words = code.split()
+        if words[0] == "make":
+            _shell(f"make --dry-run {words[1]}", path, ROOT)
+        elif words[0] == "rankbuffer" and words[1] != "COMMAND":
+            assert main([words[1], "--help"]) == 0
+    assert "pip install ." in named
+    assert list((ROOT / "tests" / "wheel").glob("test_*.py"))
+    capsys.readouterr()
+
+
+def test_the_table_of_statuses_is_complete() -> None:
+    table = set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))
+    assert table == set(rb.Status.__args__)  # type: ignore[attr-defined]
+
+
+def test_the_options_it_names_exist() -> None:
+    names = re.findall(r"`(\w+)=", README)
+    known = {
+        field
+        for one in (rb.Judge, rb.RankBuffer, rb.ScorerConfig)
+        for field in one.__dataclass_fields__
+    } | set(rb.Scorer.score_group.__annotations__)
+    assert names
+    assert set(names) <= known
