@@ -77,7 +77,7 @@ func (m *AGR) Rank(ctx context.Context, g *Group) (Outcome, error) {
 	for i, text := range slices.Backward(m.bestFirst(g.Query)) {
 		answer := g.reasoning.Answer(text)
 		if strings.TrimSpace(answer) == "" {
-			return Outcome{}, fmt.Errorf("agr: anchor %d, best first, has no answer after its reasoning", i)
+			return refused(ctx, g, fmt.Errorf("agr: anchor %d, best first, has no answer after its reasoning", i))
 		}
 		anchors = append(anchors, outsider(answer))
 	}

@@ -61,13 +61,14 @@ func (m *Arena) Rank(ctx context.Context, g *Group) (Outcome, error) {
 // match is what the two sides of a match score, each over both slot orders.
 type match struct{ a, b float64 }
 
-// play judges two candidates in both slot orders at once.
-func play(ctx context.Context, g *Group, a, b *Candidate) (match, error) {
+// play judges two candidates in both slot orders at once. The round sets the
+// requests apart from those of an earlier match of the same two.
+func play(ctx context.Context, g *Group, a, b *Candidate, round int) (match, error) {
 	var scores [2]match
 	var errs [2]error
 	g.Together(2, func(i int) {
 		shown := [][]*Candidate{{a, b}, {b, a}}[i]
-		scores[i], errs[i] = ask(ctx, g, prompt.Match, prompt.Vars{Candidates: texts(shown)}, nil,
+		scores[i], errs[i] = ask(ctx, g, prompt.Match, prompt.Vars{Candidates: texts(shown)}, oneOf(g, round, round+2),
 			func(r judge.Reply) (match, error) {
 				first, second, err := judge.ParseMatch(r.Text)
 				return match{first, second}, err
@@ -88,7 +89,7 @@ func againstPivot(ctx context.Context, g *Group) (met map[*Candidate]match, fail
 		if !ok || c == pivot {
 			return
 		}
-		result, err := play(ctx, g, c, pivot)
+		result, err := play(ctx, g, c, pivot, 0)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -165,7 +166,7 @@ func eliminate(ctx context.Context, g *Group, in []*player) (ranked []*player, f
 	for len(in) > 1 {
 		results, errs := make([]match, len(in)/2), make([]error, len(in)/2)
 		g.Together(len(results), func(i int) {
-			results[i], errs[i] = play(ctx, g, in[2*i].Candidate, in[2*i+1].Candidate)
+			results[i], errs[i] = play(ctx, g, in[2*i].Candidate, in[2*i+1].Candidate, len(lost)+1)
 		})
 		if failures = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); len(failures) > 0 {
 			return nil, failures

@@ -88,6 +88,16 @@ func neutralised(g *Group, cs []*Candidate, empty float64, failures ...error) Ou
 	return Outcome{Rewards: g.Spread(func(*Candidate) float64 { return 0 }, empty)}
 }
 
+// refused is the outcome of a group that cannot be judged at all. It waits for
+// the responses, which the caller is still to hand in.
+func refused(ctx context.Context, g *Group, err error) (Outcome, error) {
+	cs, ended := g.All(ctx)
+	if ended != nil {
+		return Outcome{}, ended
+	}
+	return neutralised(g, cs, 0, err), nil
+}
+
 // countEmpty counts the responses that never reach the judge.
 func (g *Group) countEmpty() int {
 	n := 0

@@ -41,7 +41,7 @@ func (m *Listwise) Rank(ctx context.Context, g *Group) (Outcome, error) {
 	orders, errs := make([][]*Candidate, m.Repeats), make([]error, m.Repeats)
 	g.Together(m.Repeats, func(r int) {
 		shown := g.Present(cs, fmt.Sprintf("listwise/%d", r))
-		orders[r], errs[r] = listwise(ctx, g, shown, sample(g, r, m.Repeats))
+		orders[r], errs[r] = listwise(ctx, g, shown, oneOf(g, r, m.Repeats))
 	})
 	if failures := failuresOf(errs, "listwise: order"); len(failures) > 0 {
 		return neutralised(g, cs, -1, failures...), nil

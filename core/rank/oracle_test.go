@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -33,7 +34,9 @@ func qualityOf(t string) float64 {
 // oracle judges without noise by the quality written in the texts. fail, if
 // set, decides which requests get no answer.
 type oracle struct {
-	fail func(d prompt.Document) error
+	fail   func(d prompt.Document) error
+	garble bool                                              // answers are no use to anyone
+	say    func(req judge.Request, d prompt.Document) string // replaces an answer unless it is ""
 
 	mu    sync.Mutex // guards asked
 	asked []prompt.Document
@@ -55,13 +58,18 @@ func (o *oracle) Judge(ctx context.Context, req judge.Request) (judge.Reply, err
 	if o.fail != nil {
 		err = o.fail(d)
 	}
-	reply := judge.Reply{Text: answer(d), FinishReason: "stop", Usage: judge.Usage{Prompt: 10, Completion: 2}}
+	reply := judge.Reply{Text: o.answer(req, d), FinishReason: "stop", Usage: judge.Usage{Prompt: 10, Completion: 2}}
+	if o.garble {
+		reply.Text = "I could not say."
+	}
 	req.Tally.Attempt(req.Kind, reply.Usage, err)
 	if err != nil {
 		return judge.Reply{}, &judge.Error{Failure: judge.FailureOf(err), Err: err}
 	}
 	if req.TopLogProbs > 0 {
-		reply.Tokens = labelTokens(d)
+		if reply.Tokens = labelTokens(d); o.garble {
+			reply.Tokens = []judge.TokenProb{{Token: "I"}, {Token: " could"}}
+		}
 	}
 	return reply, nil
 }
@@ -74,6 +82,15 @@ func (o *oracle) calls(kind prompt.Kind) int {
 		}
 	}
 	return n
+}
+
+func (o *oracle) answer(req judge.Request, d prompt.Document) string {
+	if o.say != nil {
+		if said := o.say(req, d); said != "" {
+			return said
+		}
+	}
+	return answer(d)
 }
 
 func answer(d prompt.Document) string {
@@ -138,11 +155,19 @@ func winner(d prompt.Document) string {
 	return "B"
 }
 
+// labelTokens gives the label 0.9 of the probability. A verdict in JSON is three
+// tokens, the label in the middle.
 func labelTokens(d prompt.Document) []judge.TokenProb {
 	label, other := answer(d), map[string]string{"A": "B", "B": "A", "Yes": "No", "No": "Yes"}
-	return []judge.TokenProb{{Token: label, LogProb: -0.1, Top: []judge.Alternative{
-		{Token: label, LogProb: -0.1}, {Token: other[label], LogProb: -2.35},
-	}}}
+	var before, after []judge.TokenProb
+	if d.Kind == prompt.Reasoned {
+		label = winner(d)
+		before, after = []judge.TokenProb{{Token: `{"winner": "`}}, []judge.TokenProb{{Token: `"}`}}
+	}
+	chosen := judge.TokenProb{Token: label, LogProb: math.Log(0.9), Top: []judge.Alternative{
+		{Token: label, LogProb: math.Log(0.9)}, {Token: other[label], LogProb: math.Log(0.1)},
+	}}
+	return slices.Concat(before, []judge.TokenProb{chosen}, after)
 }
 
 func sign(x float64) float64 {

@@ -83,7 +83,7 @@ func (p Pairing) judge(ctx context.Context, g *Group, a, b *Candidate, vote ball
 	shares, errs := make([]float64, p.Votes*orders), make([]error, p.Votes*orders)
 	g.Together(len(shares), func(i int) {
 		inA, inB := slots[i%2], slots[1-i%2]
-		share, err := vote(ctx, g, inA, inB, sample(g, i/orders, p.Votes))
+		share, err := vote(ctx, g, inA, inB, oneOf(g, i/orders, p.Votes))
 		if inA != a {
 			share = 1 - share
 		}
@@ -109,11 +109,11 @@ func (p Pairing) judge(ctx context.Context, g *Group, a, b *Candidate, vote ball
 	return s, err
 }
 
-// sample makes a request the i-th of several that ask the same thing: each sets
+// oneOf makes a request the i-th of several that ask the same thing: each sets
 // its own seed, so that they are independent answers and no cache gives one for
 // all. A request that stands alone keeps the judge's configured seed.
-func sample(g *Group, i, of int) func(*judge.Request) {
-	if of == 1 {
+func oneOf(g *Group, i, several int) func(*judge.Request) {
+	if several == 1 {
 		return nil
 	}
 	seed := g.Seed + int64(i)

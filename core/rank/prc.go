@@ -3,6 +3,7 @@ package rank
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
@@ -52,7 +53,7 @@ func (m *PRC) Check(s Spec) error {
 func (m *PRC) Rank(ctx context.Context, g *Group) (Outcome, error) {
 	answer := g.reasoning.Answer(g.Reference)
 	if strings.TrimSpace(answer) == "" {
-		return Outcome{}, fmt.Errorf("prc: reference: has no answer after its reasoning")
+		return refused(ctx, g, fmt.Errorf("prc: reference: has no answer after its reasoning"))
 	}
 	reference, vote := outsider(answer), m.ballot()
 	preferred, err := evaluate(ctx, g, func(ctx context.Context, c *Candidate) (float64, error) {
@@ -63,13 +64,17 @@ func (m *PRC) Rank(ctx context.Context, g *Group) (Outcome, error) {
 		if err != nil {
 			return 0, fmt.Errorf("prc: preference: %w", err)
 		}
-		return s.share(), nil
+		return rounded(s.share()), nil
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
 	return Outcome{Rewards: g.Spread(func(c *Candidate) float64 { return preferred[c] }, 0)}, nil
 }
+
+// rounded takes away the last digits, in which 1 - 0.1 and 0.9 differ: equal
+// probabilities must give equal rewards whichever slot the response stood in.
+func rounded(p float64) float64 { return math.Round(p*1e12) / 1e12 }
 
 // ballot asks in the way the options say.
 func (m *PRC) ballot() ballot {

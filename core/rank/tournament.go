@@ -113,7 +113,7 @@ func (m *Tournament) play(ctx context.Context, g *Group, in []*Candidate, repeat
 		groups := deal(g.Present(in, fmt.Sprintf("tournament/%d/%d", repeat, round)), m.GroupSize)
 		winners, errs := make([][]*Candidate, len(groups)), make([]error, len(groups))
 		g.Together(len(groups), func(i int) {
-			winners[i], errs[i] = selectBest(ctx, g, groups[i], min(m.KWin, len(groups[i])-1), sample(g, repeat, m.Repeats))
+			winners[i], errs[i] = selectBest(ctx, g, groups[i], min(m.KWin, len(groups[i])-1), oneOf(g, repeat, m.Repeats))
 		})
 		if err := firstOf(errs); err != nil {
 			return nil, fmt.Errorf("tournament: repeat %d, round %d: %w", repeat, round+1, err)

@@ -17,10 +17,14 @@ func Linear(q float64, n int) float64 {
 	return -1 + 2*q/float64(n-1)
 }
 
-// Mean is the arithmetic mean, 0 of nothing.
+// Mean is the arithmetic mean, 0 of nothing. That of equal numbers is exactly
+// theirs, so that they have no spread either.
 func Mean(xs []float64) float64 {
 	if len(xs) == 0 {
 		return 0
+	}
+	if allEqual(xs) {
+		return xs[0]
 	}
 	sum := 0.0
 	for _, x := range xs {
