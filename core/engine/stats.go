@@ -70,6 +70,8 @@ type statsJSON struct {
 	Judge    judge.Report        `json:"judge"`  // by kind of call
 	Steps    []stepJSON          `json:"steps"`  // ascending, the newest 1024
 
+	Warnings []string `json:"warnings,omitempty"` // of options that are likely a mistake with this judge
+
 	Journal *checkpoint.JournalStats `json:"journal,omitempty"` // of the file being written now
 }
 
@@ -93,6 +95,7 @@ func (e *Engine) Stats() []byte {
 	}
 	e.mu.Unlock()
 	slices.SortFunc(out.Steps, func(a, b stepJSON) int { return a.Step - b.Step })
+	out.Warnings = e.warnings()
 	out.Journal = e.journal.stats()
 	out.Judge = e.judge.ledger.Report()
 	data, err := json.Marshal(out)
@@ -100,4 +103,13 @@ func (e *Engine) Stats() []byte {
 		panic(fmt.Sprintf("engine: encode stats: %v", err))
 	}
 	return data
+}
+
+// warnings are about options that do not fit the judge. A simulated judge has no
+// temperature: its votes differ by seed.
+func (e *Engine) warnings() []string {
+	if e.judge.config.Type == judge.TypeSimulated {
+		return nil
+	}
+	return rank.Warnings(e.method, e.judge.config.Temperature)
 }

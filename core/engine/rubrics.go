@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/rankbuffer/rankbuffer/core/query"
+	"github.com/rankbuffer/rankbuffer/core/rank"
+)
+
+// Rubrics has the judge write rubrics for a query from its ranked responses and
+// returns them as JSON, [{"text", "weight"}]. It changes nothing: give them back
+// with the query to use them. Ending ctx or closing the scorer cancels it.
+func (e *Engine) Rubrics(ctx context.Context, queryJSON []byte) ([]byte, error) {
+	q, err := decodeQuery(queryJSON)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+	}
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, ErrClosed
+	}
+	e.groups.Add(1) // Close waits
+	e.mu.Unlock()
+	defer e.groups.Done()
+
+	ctx, cancel := context.WithTimeout(ctx, e.judge.groupTimeout)
+	defer cancel()
+	stop := context.AfterFunc(e.ctx, cancel)
+	defer stop()
+	rubrics, err := rank.GenerateRubrics(ctx, e.env, q)
+	switch {
+	case err == nil:
+		return json.Marshal(rubrics)
+	case errors.Is(err, rank.ErrNoRanked), errors.Is(err, query.ErrInvalid):
+		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return nil, fmt.Errorf("engine: %w: %w", ErrCancelled, err)
+	default:
+		return nil, fmt.Errorf("engine: %w: %w", ErrJudge, err)
+	}
+}
