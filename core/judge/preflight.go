@@ -14,6 +14,9 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
+// PreflightQuestion is what Preflight asks where the list of models leaves a doubt.
+const PreflightQuestion = "Reply with the word yes."
+
 // Preflight asks every endpoint of a configuration once whether it can be
 // reached, takes the key and serves the model, so that a training run fails at
 // its start and not at its first group. It lists the models; where that leaves a
@@ -49,7 +52,7 @@ func (p preflight) Judge(ctx context.Context, _ Request) (Reply, error) {
 	}
 	// Routers serve models they do not list, and some endpoints list none.
 	_, err = p.client.Judge(ctx, Request{
-		Messages: []prompt.Message{{Role: "user", Content: "Reply with the word yes."}}, MaxTokens: 1})
+		Messages: []prompt.Message{{Role: "user", Content: PreflightQuestion}}, MaxTokens: 1})
 	if errors.Is(err, ErrModelNotFound) && len(served) > 0 {
 		e := *asError(err)
 		e.Err = fmt.Errorf("%w; it serves %s", e.Err, clip(strings.Join(served, ", ")))

@@ -60,6 +60,12 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	// Any model may be named and only one is listed, so clients that check first
+	// come with this question, which is about no text the judge could know.
+	if m := chat.Messages; len(m) == 1 && m[0].Content == judge.PreflightQuestion {
+		respond(w, http.StatusOK, newChatResponse(h.lastID.Add(1), chat.Model, judge.Reply{Text: "yes", FinishReason: "stop"}))
+		return
+	}
 	reply, err := h.judge.Judge(r.Context(), req)
 	if err != nil {
 		refuse(w, statusOf(err), err.Error())
