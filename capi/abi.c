@@ -54,6 +54,11 @@ int32_t rb_stats(rb_handle scorer, char **out) {
     return rbgo_stats(scorer, out);
 }
 
+int32_t rb_judge_check(rb_handle scorer, int64_t deadline_ms) {
+    REFUSE_FORKED();
+    return rbgo_judge_check(scorer, deadline_ms);
+}
+
 int32_t rb_buffer_create(rb_handle scorer, const char *query) {
     REFUSE_FORKED();
     REFUSE_NULL(query);

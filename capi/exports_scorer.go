@@ -5,7 +5,11 @@ package main
 */
 import "C"
 
-import "github.com/rankbuffer/rankbuffer/core/engine"
+import (
+	"context"
+
+	"github.com/rankbuffer/rankbuffer/core/engine"
+)
 
 //export rbgo_handles_open
 func rbgo_handles_open() C.int32_t { return C.int32_t(handles.open()) }
@@ -40,6 +44,19 @@ func rbgo_stats(handle C.rb_handle, out **C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
 		output(out, s.Stats())
 		return nil
+	})
+}
+
+//export rbgo_judge_check
+func rbgo_judge_check(handle C.rb_handle, deadlineMS C.int64_t) C.int32_t {
+	return withScorer(handle, func(s *scorer) error {
+		ctx := context.Background()
+		if d := deadline(int64(deadlineMS)); d >= 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, d)
+			defer cancel()
+		}
+		return s.Check(ctx)
 	})
 }
 

@@ -42,6 +42,7 @@ func (f *fakeEngine) Snapshot(string) error            { return f.fail() }
 func (f *fakeEngine) Restore(string) error             { return f.fail() }
 func (f *fakeEngine) Journal(string, string) error     { return f.fail() }
 func (f *fakeEngine) Stats() []byte                    { return []byte("{}") }
+func (f *fakeEngine) Check(context.Context) error      { return f.fail() }
 
 func (f *fakeEngine) RestoreFrom([]byte) (engine.Restored, error) {
 	return engine.Restored{}, f.fail()

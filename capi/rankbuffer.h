@@ -164,6 +164,15 @@ int32_t rb_scorer_close(rb_handle scorer, int64_t deadline_ms);
  * Does not block. Since 1. */
 int32_t rb_stats(rb_handle scorer, char **out);
 
+/* Ask every endpoint of the judge once whether it can be reached, takes the key
+ * and serves the model, so that a run fails at its start. A simulated judge
+ * always passes.
+ *
+ *   deadline_ms  how long that may take; negative: the judge's own timeout alone
+ *
+ * RB_ERR_JUDGE: what is wrong, and where. Waits for the judge. Since 1. */
+int32_t rb_judge_check(rb_handle scorer, int64_t deadline_ms);
+
 /* ----------------------------------------------------------------- buffers */
 
 /* Make a query known, and start its buffer when ranked responses are given.

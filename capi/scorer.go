@@ -25,6 +25,7 @@ type runner interface {
 	Journal(path, snapshot string) error
 	RestoreFrom(sources []byte) (engine.Restored, error)
 	Stats() []byte
+	Check(ctx context.Context) error
 	Close(ctx context.Context) error
 }
 

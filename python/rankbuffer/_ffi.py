@@ -27,9 +27,9 @@ from .errors import ForkedError, InputError, LibraryError, from_code
 
 ABI_VERSION: Final = 1
 
-# Above this many bytes the copy into the library takes long enough to be worth
-# giving up the GIL for.
-_LARGE: Final = 64 * 1024
+# Above this many bytes the library reads a document for longer (some 25 us a KB)
+# than other threads should have to wait for the GIL.
+_LARGE: Final = 8 * 1024
 
 _HandleOut = POINTER(c_uint64)
 _TextOut = POINTER(c_void_p)
@@ -55,6 +55,7 @@ _QUICK: Final[dict[str, tuple[Any, list[Any]]]] = {
 _SLOW: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rb_scorer_new": (c_int32, [c_char_p, _HandleOut]),
     "rb_scorer_close": (c_int32, [c_uint64, c_int64]),
+    "rb_judge_check": (c_int32, [c_uint64, c_int64]),
     "rb_buffer_create": _QUICK["rb_buffer_create"],
     "rb_buffer_get": (c_int32, [c_uint64, c_char_p, _TextOut]),
     "rb_score_submit": _QUICK["rb_score_submit"],
@@ -124,6 +125,9 @@ class Library:
 
     def scorer_close(self, handle: int, deadline_ms: int) -> None:
         self._check(self._slow["rb_scorer_close"](handle, deadline_ms))
+
+    def judge_check(self, handle: int, deadline_ms: int) -> None:
+        self._check(self._slow["rb_judge_check"](handle, deadline_ms))
 
     def stats(self, handle: int) -> bytes:
         return self._text(self._slow["rb_stats"], handle)

@@ -279,13 +279,22 @@ class Scorer:
         if until_step is not None:
             sources["until"] = {"step": integer(until_step, "until_step")}
         if until_mark is not None:
-            sources["until"] = {"mark": integer(until_mark, "until_mark")}
+            sources.setdefault("until", {})["mark"] = integer(until_mark, "until_mark")
         if shard is not None:
             sources["shard"] = {"index": shard[0], "count": shard[1]}
         found: dict[str, Any] = json.loads(
             _ffi.library().restore_from(self._pump.handle(), encode(sources))
         )
         return found
+
+    def check(self, deadline: float = 30.0) -> None:
+        """Asks the judge's endpoints whether they can be reached, take the key and serve the model.
+
+        JudgeError says what is wrong, ``deadline`` seconds at most from now. A
+        simulated judge always passes.
+        """
+        limit = milliseconds(deadline, "deadline")
+        _ffi.library().judge_check(self._pump.handle(), limit)
 
     def stats(self) -> dict[str, Any]:
         """The cost ledger: calls, tokens and latencies by kind of call, so far."""

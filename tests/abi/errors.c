@@ -247,14 +247,16 @@ void judges(void) {
     OK(rb_sim_url(sim, &url));
     CONTAINS(url, "http://127.0.0.1:");
     snprintf(config, sizeof config,
-             "{" METHOD ", \"judge\": {\"base_url\": \"%s\", \"model\": \"sim\", \"max_retries\": 0}}",
+             "{" METHOD ", \"judge\": {\"base_url\": \"%s\", \"model\": \"simulated\", \"max_retries\": 0}}",
              url);
     scorer = new_scorer(config);
     OK(rb_buffer_create(scorer, QUERY));
+    OK(rb_judge_check(scorer, 5000));
     OK(rb_score_group(scorer, GROUP, &out));
     CONTAINS(out, "\"rewards\":[1,-1,0]");
     rb_free(out);
     OK(rb_sim_stop(sim, 5000));
+    REFUSES(RB_ERR_JUDGE, url, rb_judge_check(scorer, -1));
     OK(rb_score_group(scorer, GROUP, &out));
     CONTAINS(out, "\"status\":[\"judge_failed\",\"judge_failed\",\"judge_failed\"]");
     rb_free(out);

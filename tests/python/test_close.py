@@ -55,6 +55,9 @@ def test_every_use_after_close_is_refused(world: World, query: Build, tmp_path: 
         lambda: scorer.snapshot(tmp_path / "s"),
         lambda: scorer.restore(tmp_path / "s"),
         lambda: scorer.stats(),
+        lambda: scorer.check(),
+        lambda: scorer.journal(tmp_path / "j"),
+        lambda: scorer.restore_from(),
     ]
     for use in uses:
         with pytest.raises(rb.ClosedError, match="closed"):

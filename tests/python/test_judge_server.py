@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -73,13 +74,15 @@ def _endpoint(status: int, message: str) -> Iterator[tuple[str, list[int]]]:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             seen.append(status)
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             body = json.dumps({"error": {"message": message, "code": status}}).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+        do_GET = do_POST
 
         def log_message(self, *args: object) -> None:
             pass
@@ -132,3 +135,34 @@ def test_ranks_survive_failures(world: World, query: Build) -> None:
     """Failed and malformed answers cost retries, not rewards."""
     scorer = query(failure_rate=0.2, malformed_rate=0.1, max_retries=20, backoff=0.0001)
     assert scorer.score_group("q", world.group("q", *MIXED)).ranks == MIXED_RANKS
+
+
+def test_check_before_the_run(world: World, build: Build) -> None:
+    build().check()  # a simulated judge in process always passes
+    with rb.JudgeServer(world.judge()) as server:
+        with rb.Scorer(judge=rb.Judge(base_url=server.url, model="simulated")) as scorer:
+            scorer.check()
+            server.close()
+            with pytest.raises(rb.JudgeError, match="connection refused"):
+                scorer.check()
+        with pytest.raises(rb.ClosedError):
+            scorer.check()
+
+
+@pytest.mark.parametrize(
+    ("status", "message"), [(401, "Incorrect API key provided"), (404, "The model does not exist")]
+)
+def test_check_tells_what_is_wrong(status: int, message: str) -> None:
+    with _endpoint(status, message) as (url, _), _over_http(url, api_key="s3cret") as scorer:
+        with pytest.raises(rb.JudgeError, match=message) as caught:
+            scorer.check()
+        assert url in str(caught.value)
+        assert "s3cret" not in str(caught.value)
+
+
+def test_check_is_bounded() -> None:
+    """An endpoint that accepts and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with _over_http(url) as scorer, pytest.raises(rb.JudgeError):
+            scorer.check(deadline=0.05)
