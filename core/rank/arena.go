@@ -20,8 +20,7 @@ import (
 // over all matches; r = 1 - rank/(n-1).
 //
 // Because the first response plays more than the others, the rewards depend on
-// the order of the responses, alone among the methods. A failed match
-// neutralises the group.
+// the order of the responses. A failed match neutralises the group.
 //
 // Rewards lie in [0, 1]. 1 + ceil(log2 n) rounds, 4 (n-1) calls for n distinct
 // responses: 4 rounds and 28 calls for 8.

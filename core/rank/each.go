@@ -23,11 +23,16 @@ func (g *Group) Each(ctx context.Context, fn func(context.Context, *Candidate)) 
 	wg.Wait()
 }
 
+// pairsAtOnce bounds the goroutines of one group's pairs, far above what any
+// judge takes at a time: a group of thousands has millions of pairs.
+const pairsAtOnce = 4096
+
 // EachPair runs fn for every unordered pair of candidates as soon as both are
 // there, all at once. a.ID < b.ID whatever the order of arrival.
 func (g *Group) EachPair(ctx context.Context, fn func(ctx context.Context, a, b *Candidate)) {
 	var wg sync.WaitGroup
 	var seen []*Candidate
+	seats := make(chan struct{}, pairsAtOnce)
 	for i := 0; ; i++ {
 		c, ok := g.next(ctx, i)
 		if !ok {
@@ -36,7 +41,11 @@ func (g *Group) EachPair(ctx context.Context, fn func(ctx context.Context, a, b 
 		for _, other := range seen {
 			pair := []*Candidate{c, other}
 			slices.SortFunc(pair, func(x, y *Candidate) int { return strings.Compare(x.ID, y.ID) })
-			g.spawn(&wg, func() { fn(ctx, pair[0], pair[1]) })
+			seats <- struct{}{}
+			g.spawn(&wg, func() {
+				defer func() { <-seats }()
+				fn(ctx, pair[0], pair[1])
+			})
 		}
 		seen = append(seen, c)
 	}

@@ -21,6 +21,7 @@ type trait struct {
 	lo, hi   func(g int) float64
 	eager    func(n int) int // calls made once n have come and others are awaited; nil: none
 	absolute bool            // scores validation groups and single responses on a scale of its own
+	strict   bool            // an exact judge's rewards tell any two responses apart
 	jumbled  bool            // an exact judge may still put a better response below a worse one
 	seated   bool            // the rewards depend on the order of the responses by definition
 	hurt     func(prompt.Kind) damage
@@ -64,7 +65,7 @@ func log2ceil(n int) int {
 // roundRobinTrait fits the methods that judge every pair.
 func roundRobinTrait(options string, votes int, lo, hi func(int) float64) trait {
 	return trait{options: options, calls: pairs(votes), rounds: compared(constant(1)), lo: lo, hi: hi,
-		eager: pairs(votes), hurt: always(pair)}
+		eager: pairs(votes), strict: true, hurt: always(pair)}
 }
 
 // pointwiseTrait fits the methods that judge every response alone.
@@ -98,7 +99,7 @@ func tournamentTrait(options string, size, kWin, kFinal, repeats int) trait {
 
 func rankBufferTrait(options string, calls, rounds func(int) int) trait {
 	return trait{options: options, calls: calls, rounds: rounds, lo: constant(-1.0), hi: constant(1.0),
-		eager: each(1), absolute: true, hurt: func(k prompt.Kind) damage {
+		eager: each(1), absolute: true, strict: options == "", hurt: func(k prompt.Kind) damage {
 			if k == prompt.Fine {
 				return pair
 			}
@@ -160,8 +161,8 @@ var suite = map[string][]trait{
 	"implicit": {pointwiseTrait(``, 1, 1)},
 	"explicit": {pointwiseTrait(``, 2, 1), pointwiseTrait(`"scale": 10`, 2, 10)},
 	"listwise": {
-		{calls: compared(constant(1)), rounds: compared(constant(1)), lo: constant(-1.0), hi: constant(1.0), hurt: always(all)},
-		{options: `"repeats": 3`, calls: compared(constant(3)), rounds: compared(constant(1)), lo: constant(-1.0), hi: constant(1.0), hurt: always(all)},
+		{calls: compared(constant(1)), rounds: compared(constant(1)), lo: constant(-1.0), hi: constant(1.0), strict: true, hurt: always(all)},
+		{options: `"repeats": 3`, calls: compared(constant(3)), rounds: compared(constant(1)), lo: constant(-1.0), hi: constant(1.0), strict: true, hurt: always(all)},
 	},
 }
 

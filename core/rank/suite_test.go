@@ -55,6 +55,9 @@ func TestSuiteCallsRoundsAndRewards(t *testing.T) {
 				if !want.jumbled {
 					checkOrder(t, res, group)
 				}
+				if distinct := slices.Compact(slices.Sorted(slices.Values(res.Rewards))); want.strict && len(distinct) != n {
+					t.Errorf("%d responses have %d different rewards", n, len(distinct))
+				}
 			})
 		}
 	})
