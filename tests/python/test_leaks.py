@@ -79,10 +79,9 @@ def test_http_connections_are_closed(world: World) -> None:
     until(lambda: _fds() == fds)
 
 
-def test_refused_groups_leave_no_memory(world: World, build: Build) -> None:
-    """Outputs and errors are freed: 20,000 of them change the size of the process little."""
+def test_outputs_and_errors_are_freed(build: Build) -> None:
     scorer = build()
-    scorer.create_buffer("q", query="x" * 20_000)
+    scorer.create_buffer("q", query="x" * 50_000)
 
     def churn(count: int) -> None:
         for _ in range(count):
@@ -90,7 +89,7 @@ def test_refused_groups_leave_no_memory(world: World, build: Build) -> None:
             with suppress(rb.InputError):
                 scorer.score_group("q", [], query="y")
 
-    churn(2_000)
+    churn(200)
     before = _rss_kb()
-    churn(10_000)  # 200 MB of buffers
-    assert _rss_kb() - before < 60_000
+    churn(2_000)  # 100 MB of buffers
+    assert _rss_kb() - before < 50_000
