@@ -118,7 +118,14 @@ class GroupResult:
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> GroupResult:
-        return cls(raw=raw, **{name: raw[name] for name in _RESULT_FIELDS if name in raw})
+        values = {name: raw[name] for name in _RESULT_FIELDS if name in raw}
+        # JSON writes 1.0 as 1, which a list of whole rewards would carry on as
+        # integers, and a tensor made from it too.
+        for name in ("rewards", "advantages", "ranks", "progress"):
+            values[name] = [None if value is None else float(value) for value in values[name]]
+        for name in ("latency_ms", "reward_std"):
+            values[name] = float(values[name])
+        return cls(raw=raw, **values)
 
     def __getitem__(self, name: str) -> Any:
         return self.raw[name]

@@ -164,16 +164,24 @@ def test_nothing_is_written_for_bad_options(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_an_unreachable_endpoint_fails_every_group(tmp_path: Path) -> None:
-    data = write_rows(tmp_path / "one.jsonl", sample_rows()[:1])
-    done = run(
-        *("compare", "--data", data, "--methods", "pointwise", "--out", tmp_path / "out"),
-        # Port 9 of this machine: nobody listens, so each attempt is refused at once.
-        *("--base-url", "http://127.0.0.1:9/v1", "--model", "m"),
-        *("--judge-option", "max_retries=0"),
-        code=1,
-    )
-    assert "pointwise" in done.stdout
+NOWHERE = ["--base-url", "http://127.0.0.1:9/v1", "--model", "m"]
+
+
+def test_an_unreachable_endpoint_is_found_before_anything_is_written(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out")
+    arguments = ["compare", "--data", "sample", "--methods", "pointwise", "--out", out]
+    assert main([*arguments, *NOWHERE]) == 2
+    assert "127.0.0.1:9" in capsys.readouterr().err
+    assert main([*arguments, "--sim"]) == 0, "other settings may follow"
+    # A complete run is shown without its judge; only the settings must be right.
+    assert main([*arguments, *NOWHERE]) == 2
+    assert "judge.type was" in capsys.readouterr().err
+    results = str(tmp_path / "results.jsonl")
+    assert main(["score", str(files / "good.jsonl"), "-o", results, *NOWHERE]) == 2
+    assert "127.0.0.1:9" in capsys.readouterr().err
+    assert not Path(results).exists()
 
 
 # Pipes and terminals.

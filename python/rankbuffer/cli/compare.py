@@ -21,7 +21,7 @@ from ..replay import ReplayQuery, find_replay, qualities, read_replay
 from ..scorer import Scorer
 from .comparing import ROWS, Plan, run_method
 from .files import locked, settle, write_whole
-from .options import UsageError, add_judge, identity, judge_of, positive
+from .options import UsageError, add_judge, identity, judge_of, positive, require_judge
 from .stats import Summary
 from .text import table
 
@@ -163,12 +163,15 @@ class _Run:
         """Runs what is not there yet, and returns the figures by method."""
         self.out.mkdir(parents=True, exist_ok=True)
         with locked(self.out / ".lock"):
-            results = self.groups.exists() or self.summary.exists()
-            if results and not (self.out / "run.json").exists():
+            results, settings = [self.groups.exists(), self.summary.exists()], self.out / "run.json"
+            if any(results) and not settings.exists():
                 raise UsageError(f"{self.out} holds results without run.json; use another --out")
-            settle(self.out / "run.json", self.settings, "--out")
+            if not all(results):
+                with Scorer(judge=plan.judge) as scorer:
+                    require_judge(scorer)
+            settle(settings, self.settings, "--out")
             state = self.out / "state"
-            if not (self.summary.exists() and self.groups.exists()):
+            if not all(results):
                 state.mkdir(exist_ok=True)
                 snapshots = {}
                 for i, (label, method) in enumerate(methods.items()):

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..errors import ConfigError, RankBufferError
+from ..errors import ConfigError, JudgeError, RankBufferError
 from ..judges import Judge, SimulatedJudge, judge_from_dict
+from ..scorer import Scorer
 
 _EXAMPLE = "sigma=2,drift=2"
 
@@ -132,6 +133,17 @@ def simulated(
         raise UsageError(f"--sim: {error}") from None
     assert isinstance(judge, SimulatedJudge)
     return judge
+
+
+def require_judge(scorer: Scorer) -> None:
+    """Refuses an endpoint that cannot be reached, refuses the key or lacks the model.
+
+    Otherwise every group of the run would be written down as failed.
+    """
+    try:
+        scorer.check()
+    except JudgeError as error:
+        raise UsageError(str(error)) from None
 
 
 # What may change between a run and its resumption: who answers must not, how

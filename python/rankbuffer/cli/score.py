@@ -17,7 +17,7 @@ from ..scorer import Scorer
 from .files import locked, settle
 from .groups import Survey, survey
 from .journal import Journal
-from .options import UsageError, add_judge, identity, judge_of, option
+from .options import UsageError, add_judge, identity, judge_of, option, require_judge
 from .scoring import Batch, Interrupted, score_all
 
 _EPILOG = """\
@@ -79,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     with Scorer(method=method, judge=judge, seed=args.seed) as scorer:
         state.mkdir(parents=True, exist_ok=True)
         with locked(state / ".lock"):
+            if newest is None or newest[0] < found.rows:
+                require_judge(scorer)
             settle(
                 state / "run.json",
                 {
