@@ -409,7 +409,7 @@ func TestFailuresLoseNoGroup(t *testing.T) {
 			}
 		}
 		for i, s := range res.Status {
-			if s.Failed() && (res.Advantages[i] > 1e-9 || res.Advantages[i] < -1e-9) {
+			if s.Failed() && res.Advantages[i] != 0 {
 				t.Errorf("failed rollout has advantage %v", res.Advantages[i])
 			}
 		}

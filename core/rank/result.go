@@ -64,6 +64,11 @@ func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *
 		clear(res.Rewards)
 	}
 	res.Advantages = reward.Advantages(res.Rewards, true)
+	for i, s := range res.Status {
+		if s.Failed() {
+			res.Advantages[i] = 0 // what is left of it is rounding
+		}
+	}
 	res.RewardStd = reward.Std(res.Rewards)
 	if g.Validate || res.GroupStatus != OK {
 		out.Buffer = nil
