@@ -216,13 +216,14 @@ def test_failing_judges_resume_alike(tmp_path: Path, monkeypatch: pytest.MonkeyP
     arguments = ["compare", "--data", str(data), "--methods", "pointwise", "--epochs", "8"]
     arguments += ["--sim", "failure_rate=0.3,malformed_rate=0.2,max_retries=0", "--out"]
     main([*arguments, str(tmp_path / "whole")])
-    want = rows(tmp_path / "whole" / "groups.jsonl")
+    # Which of several failures came first, which "error" tells, is a matter of time.
+    want = rows(tmp_path / "whole" / "groups.jsonl", "error")
     statuses = [status for row in want for status in row["status"]]
     assert set(statuses) == {"ok", "judge_failed"}
     with monkeypatch.context() as patch:
         patch.setattr(comparing, "_counts_attempts", lambda _: False)
         main([*arguments, str(tmp_path / "control")])
-    control = rows(tmp_path / "control" / "groups.jsonl")
+    control = rows(tmp_path / "control" / "groups.jsonl", "error")
     assert control != want, "one judge for all groups would do, so nothing is shown"
     for died in (0, 3, 6):
         out = tmp_path / f"died{died}"
@@ -231,7 +232,7 @@ def test_failing_judges_resume_alike(tmp_path: Path, monkeypatch: pytest.MonkeyP
             with pytest.raises(Crash):
                 main([*arguments, str(out)])
         main([*arguments, str(out)])
-        assert rows(out / "groups.jsonl") == want
+        assert rows(out / "groups.jsonl", "error") == want
 
 
 def _dies_after_snapshot(count: int, patch: pytest.MonkeyPatch) -> None:
