@@ -1,0 +1,239 @@
+"""Rollouts that arrive one by one, in any order, late, twice or never."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from world import RANKED, rollout, world_scorer
+
+import rankbuffer as rb
+from rankbuffer.verl.extra import GROUP_STATUS, STATUS, Verdict
+from rankbuffer.verl.rendezvous import Rendezvous
+from rankbuffer.verl.rows import Rollout
+from rankbuffer.verl.settings import RendezvousSettings
+
+Run = Callable[[Any], Any]
+TEXTS = ["t90", "t50", "t30", "t10"]
+
+
+def make(scorer: rb.Scorer, size: int = 4, padded: bool = True, **options: Any) -> Rendezvous:
+    return Rendezvous(scorer, RendezvousSettings(**options), size, padded=padded)
+
+
+async def score(rendezvous: Rendezvous, *rollouts: Rollout) -> list[Verdict]:
+    return await asyncio.gather(*(rendezvous.score(r) for r in rollouts))
+
+
+def group(texts: list[str] = TEXTS, **options: Any) -> list[Rollout]:
+    return [rollout(text, slot=f"s{i}", **options) for i, text in enumerate(texts)]
+
+
+def expected(texts: list[str] = TEXTS) -> list[float]:
+    with world_scorer() as scorer:
+        return scorer.score_group("q", texts, query="about q", ranked=RANKED).rewards
+
+
+def test_siblings_get_their_rewards_in_any_order(scorer: rb.Scorer, run: Run) -> None:
+    shuffled = group()
+    seed = random.randrange(2**32)
+    random.Random(seed).shuffle(shuffled)
+    verdicts = run(score(make(scorer), *shuffled))
+    rewards = {r.text: v.reward for r, v in zip(shuffled, verdicts, strict=True)}
+    assert [rewards[text] for text in TEXTS] == expected(), f"seed {seed}"
+    assert {v.status for v in verdicts} == {v.group_status for v in verdicts} == {0}
+    assert len(scorer.buffer("q").anchors) > 4
+
+
+def test_numbers_add_up(scorer: rb.Scorer, run: Run) -> None:
+    verdicts = run(score(make(scorer), *group()))
+    ledger = scorer.stats()["judge"]
+    assert sum(v.calls for v in verdicts) == pytest.approx(4)  # one coarse call each, no ties
+    assert sum(v.prompt_tokens for v in verdicts) > 0
+    assert [v.position for v in verdicts] == [4, 2, 1, 0]
+    assert [v.rank for v in verdicts] == [3, 2, 1, 0]
+    assert {v.group_std for v in verdicts} == {verdicts[0].group_std}
+    assert ledger
+
+
+def test_two_uids_of_one_query_take_their_turns(scorer: rb.Scorer, run: Run) -> None:
+    first, second = group(uid="a"), group(["t95", "t45", "t5", "t1"], uid="b")
+    mixed = [r for pair in zip(first, second, strict=True) for r in pair]
+    verdicts = run(score(make(scorer), *mixed))
+    assert all(v.group_status == 0 for v in verdicts)
+    assert scorer.buffer("q").epochs_seen == [0, 1]
+
+
+def test_a_sibling_that_never_comes(scorer: rb.Scorer, run: Run) -> None:
+    verdicts = run(score(make(scorer, deadline_s=0.2), *group()[:3]))
+    assert {v.group_status for v in verdicts} == {GROUP_STATUS["partial"]}
+    assert {v.status for v in verdicts} == {0}
+    assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]  # not updated
+    assert verdicts[0].reward > verdicts[1].reward > verdicts[2].reward
+
+
+def test_a_sibling_that_comes_too_late(scorer: rb.Scorer, run: Run) -> None:
+    async def late() -> tuple[list[Verdict], Verdict]:
+        rendezvous = make(scorer, deadline_s=0.2)
+        came = await score(rendezvous, *group()[:3])
+        return came, (await score(rendezvous, group()[3]))[0]
+
+    came, last = run(late())
+    assert last.status == STATUS["late"]
+    assert last.reward == pytest.approx(sum(v.reward for v in came) / 3)
+
+
+def test_the_deadline_counts_from_the_last_arrival(scorer: rb.Scorer, run: Run) -> None:
+    async def slowly() -> list[Verdict]:
+        rendezvous = make(scorer, deadline_s=1.0)
+        tasks = []
+        for r in group():
+            tasks.append(asyncio.create_task(rendezvous.score(r)))
+            await asyncio.sleep(0.4)
+        return await asyncio.gather(*tasks)
+
+    assert {v.group_status for v in run(slowly())} == {0}
+
+
+def test_a_row_seen_twice_is_one_rollout(scorer: rb.Scorer, run: Run) -> None:
+    async def twice() -> tuple[list[Verdict], list[Verdict]]:
+        rendezvous = make(scorer)
+        first = await score(rendezvous, *group(), group()[2])
+        return first, await score(rendezvous, *group())
+
+    first, again = run(twice())
+    assert first[4] == first[2]
+    assert again == first[:4]
+    assert scorer.buffer("q").epochs_seen == [0]
+
+
+@pytest.mark.parametrize("at", [0, 2, 4])
+def test_padding_of_the_batch_path(scorer: rb.Scorer, run: Run, at: int) -> None:
+    """Rows without a name of their own: a repeated first row must not push out a sibling."""
+    rows = [rollout(text) for text in TEXTS]
+    rows.insert(at, rollout(TEXTS[0]))
+    verdicts = run(score(make(scorer), *rows))
+    rewards = {r.text: v.reward for r, v in zip(rows, verdicts, strict=True)}
+    assert [rewards[text] for text in TEXTS] == expected()
+    assert {v.group_status for v in verdicts} == {0}
+
+
+@pytest.mark.parametrize("padded", [True, False])
+def test_siblings_that_wrote_the_same(scorer: rb.Scorer, run: Run, padded: bool) -> None:
+    texts = ["t90", "t50", "t50", "t10"]
+    verdicts = run(
+        score(make(scorer, padded=padded, batch_wait_s=0.3), *(rollout(text) for text in texts))
+    )
+    assert [v.reward for v in verdicts] == expected(texts)
+    assert {v.group_status for v in verdicts} == {0}
+
+
+def test_rows_without_uid_meet_by_prompt(scorer: rb.Scorer, run: Run) -> None:
+    rows = [rollout(text, uid="prompt-1", has_uid=False, step=None) for text in TEXTS]
+    more = [rollout(t, uid="prompt-1", has_uid=False, step=None) for t in ["t91", "t51", "t31"]]
+    verdicts = run(score(make(scorer, batch_wait_s=0.3), *rows, *more))
+    assert [v.reward for v in verdicts[:4]] == expected()
+    assert {v.group_status for v in verdicts[:4]} == {0}
+    assert {v.group_status for v in verdicts[4:]} == {GROUP_STATUS["partial"]}
+
+
+def test_empty_and_ineligible_rollouts(scorer: rb.Scorer, run: Run) -> None:
+    rows = [
+        rollout("t90", slot="s0"),
+        rollout("", slot="s1"),
+        rollout("<think>never ends", slot="s2"),
+        rollout("t95", slot="s3", eligible=False),
+    ]
+    verdicts = run(score(make(scorer), *rows))
+    names = {code: name for name, code in STATUS.items()}
+    assert [names[v.status] for v in verdicts] == ["ok", "empty", "empty", "ineligible"]
+    assert [v.reward for v in verdicts] == [1, -1, -1, -1]
+
+
+def test_validation_is_scored_alone_and_changes_nothing(scorer: rb.Scorer, run: Run) -> None:
+    async def mixed() -> tuple[list[Verdict], list[Verdict]]:
+        rendezvous = make(scorer)
+        unknown = await score(rendezvous, rollout("t99", query="new", validate=True))
+        await score(rendezvous, *group())
+        before = scorer.buffer("q")
+        known = await score(rendezvous, *(rollout(t, validate=True) for t in ("t0", "t70", "t99")))
+        assert scorer.buffer("q") == before
+        return unknown, known
+
+    unknown, known = run(mixed())
+    assert [v.reward for v in known] == sorted(v.reward for v in known)
+    assert known[0].reward == -1
+    assert known[2].reward == 1
+    assert unknown[0].status == 0
+
+
+def test_a_judge_that_is_down(run: Run) -> None:
+    with world_scorer(failure_rate=1.0, max_retries=0) as scorer:
+        verdicts = run(score(make(scorer), *group()))
+        assert {v.reward for v in verdicts} == {0}
+        assert {v.status for v in verdicts} == {STATUS["judge_failed"]}
+        assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
+
+
+def test_other_content_for_a_known_query(scorer: rb.Scorer, run: Run) -> None:
+    scorer.create_buffer("q", query="something else", ranked=RANKED)
+    verdicts = run(score(make(scorer), *group()))
+    assert {v.status for v in verdicts} == {STATUS["rejected"]}
+    assert {v.reward for v in verdicts} == {0}
+
+
+def test_text_that_is_no_text(scorer: rb.Scorer, run: Run) -> None:
+    rows = group(["t90", "bad \ud800 text", "t30", "t10"])
+    verdicts = run(score(make(scorer), *rows))
+    assert verdicts[1].status == STATUS["empty"]
+    assert verdicts[0].reward == 1
+
+
+def test_lost_uids_end_at_once(scorer: rb.Scorer, run: Run) -> None:
+    async def lose() -> list[Verdict]:
+        rendezvous = make(scorer)
+        waiting = [asyncio.create_task(rendezvous.score(r)) for r in group()[:2]]
+        await asyncio.sleep(0.05)
+        rendezvous.lose(["u"])
+        return [*await asyncio.gather(*waiting), *await score(rendezvous, *group()[2:])]
+
+    verdicts = run(lose())
+    assert {v.group_status for v in verdicts} == {GROUP_STATUS["lost"]}
+    assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
+
+
+def test_a_reissued_prompt_is_applied_once(run: Run) -> None:
+    """An asynchronous trainer asks again with the same uid and another step."""
+    with world_scorer() as scorer:
+        rendezvous = Rendezvous(
+            scorer, RendezvousSettings(), 4, lambda r: {"tag": r.uid, "mark": 0}
+        )
+
+        async def again() -> list[Verdict]:
+            await score(rendezvous, *group())
+            before = scorer.buffer("q")
+            verdicts = await score(rendezvous, *group(["t99", "t98", "t3", "t2"], step=2))
+            assert scorer.buffer("q") == before
+            return verdicts
+
+        verdicts = run(again())
+        assert [v.rank for v in verdicts] == [3, 2, 1, 0]
+        assert {v.group_status for v in verdicts} == {0}
+
+
+def test_many_groups_at_once(scorer: rb.Scorer, run: Run) -> None:
+    rng = random.Random(5)
+    rows = [
+        rollout(f"t{rng.randrange(100)}", uid=f"u{g}", query=f"q{g % 40}", slot=f"s{i}")
+        for g in range(125)
+        for i in range(16)
+    ]
+    rng.shuffle(rows)
+    rendezvous = make(scorer, size=16)
+    verdicts = run(score(rendezvous, *rows))
+    assert len(verdicts) == 2000
+    assert {v.group_status for v in verdicts} == {0}
+    assert rendezvous.busy == 0
