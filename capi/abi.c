@@ -73,6 +73,14 @@ int32_t rb_buffer_get(rb_handle scorer, const char *query_id, char **out) {
     return rbgo_buffer_get(scorer, TEXT(query_id), out);
 }
 
+int32_t rb_rubrics_write(rb_handle scorer, const char *query, char **out) {
+    REFUSE_FORKED();
+    REFUSE_NULL(out);
+    *out = NULL;
+    REFUSE_NULL(query);
+    return rbgo_rubrics_write(scorer, TEXT(query), out);
+}
+
 int32_t rb_update(rb_handle scorer, const char *group_id) {
     REFUSE_FORKED();
     REFUSE_NULL(group_id);

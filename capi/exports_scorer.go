@@ -87,6 +87,22 @@ func rbgo_buffer_get(handle C.rb_handle, queryID *C.char, out **C.char) C.int32_
 	})
 }
 
+//export rbgo_rubrics_write
+func rbgo_rubrics_write(handle C.rb_handle, query *C.char, out **C.char) C.int32_t {
+	return withScorer(handle, func(s *scorer) error {
+		q, err := text("query", query)
+		if err != nil {
+			return err
+		}
+		b, err := s.Rubrics(context.Background(), q)
+		if err != nil {
+			return err
+		}
+		output(out, b)
+		return nil
+	})
+}
+
 //export rbgo_update
 func rbgo_update(handle C.rb_handle, groupID *C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {

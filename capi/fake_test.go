@@ -48,6 +48,10 @@ func (f *fakeEngine) RestoreFrom([]byte) (engine.Restored, error) {
 	return engine.Restored{}, f.fail()
 }
 
+func (f *fakeEngine) Rubrics(context.Context, []byte) ([]byte, error) {
+	return nil, f.fail()
+}
+
 func (f *fakeEngine) Score(context.Context, []byte) ([]byte, error) {
 	if f.scoring != nil {
 		f.scoring <- struct{}{}

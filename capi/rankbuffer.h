@@ -204,6 +204,16 @@ int32_t rb_buffer_get(rb_handle scorer, const char *query_id, char **out);
  * Waits for the disk if there is a journal. Since 1. */
 int32_t rb_update(rb_handle scorer, const char *group_id);
 
+/* Have the judge write rubrics for a query from its ranked responses. Changes
+ * nothing: give them back with the query to use them.
+ *
+ *   query  as in rb_buffer_create, ranked responses needed
+ *   out    [{"text", "weight"}], 3 to 5 of them
+ *
+ * RB_ERR_JUDGE: the judge failed, or wrote none that can be used.
+ * RB_ERR_CANCELLED: the scorer was closed meanwhile. Waits for the judge. Since 1. */
+int32_t rb_rubrics_write(rb_handle scorer, const char *query, char **out);
+
 /* ----------------------------------------------- scoring: submit, then poll */
 
 /* Hand over a group and return at once. Its result comes out of rb_poll.

@@ -26,6 +26,7 @@ type runner interface {
 	RestoreFrom(sources []byte) (engine.Restored, error)
 	Stats() []byte
 	Check(ctx context.Context) error
+	Rubrics(ctx context.Context, query []byte) ([]byte, error)
 	Close(ctx context.Context) error
 }
 

@@ -32,6 +32,7 @@ from .errors import JudgeError as JudgeError
 from .errors import LibraryError as LibraryError
 from .errors import NotFoundError as NotFoundError
 from .errors import RankBufferError as RankBufferError
+from .errors import RankBufferWarning as RankBufferWarning
 from .errors import StaleError as StaleError
 from .judges import Judge as Judge
 from .judges import JudgeServer as JudgeServer

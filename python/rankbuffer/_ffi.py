@@ -56,6 +56,7 @@ _SLOW: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rb_scorer_new": (c_int32, [c_char_p, _HandleOut]),
     "rb_scorer_close": (c_int32, [c_uint64, c_int64]),
     "rb_judge_check": (c_int32, [c_uint64, c_int64]),
+    "rb_rubrics_write": (c_int32, [c_uint64, c_char_p, _TextOut]),
     "rb_buffer_create": _QUICK["rb_buffer_create"],
     "rb_buffer_get": (c_int32, [c_uint64, c_char_p, _TextOut]),
     "rb_score_submit": _QUICK["rb_score_submit"],
@@ -128,6 +129,9 @@ class Library:
 
     def judge_check(self, handle: int, deadline_ms: int) -> None:
         self._check(self._slow["rb_judge_check"](handle, deadline_ms))
+
+    def rubrics_write(self, handle: int, query: bytes) -> bytes:
+        return self._text(self._slow["rb_rubrics_write"], handle, query)
 
     def stats(self, handle: int) -> bytes:
         return self._text(self._slow["rb_stats"], handle)

@@ -20,18 +20,15 @@ import select
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from . import _ffi, errors
+from ._wait import wait
 from .errors import BusyError, ClosedError
 
 # The thread only has to wake and leave; a bound all the same, since close has one.
 _JOIN_S = 1.0
-
-# How late Ctrl-C may be in the rare case that wait() tells of.
-_TICK_S = 0.05
 
 Start = Callable[[_ffi.Library, int, _ffi.Ticket], None]
 """Makes the call that starts a group: library, scorer handle, where the ticket goes."""
@@ -70,13 +67,7 @@ class Pending:
 
     def wait(self) -> dict[str, Any]:
         """Blocks until the group is done. Ctrl-C goes through at once."""
-        # Python's handler of a signal that arrives after the interpreter last
-        # looked, but before the lock sleeps, runs when the sleep ends: without a
-        # bound, never. Only the main thread runs such handlers.
-        in_main = threading.current_thread() is threading.main_thread()
-        while True:
-            with suppress(FutureTimeout):
-                return self._future.result(_TICK_S if in_main else None).unwrap()
+        return wait(self._future).unwrap()
 
     async def wait_async(self) -> dict[str, Any]:
         return (await asyncio.wrap_future(self._future)).unwrap()

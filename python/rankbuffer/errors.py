@@ -7,6 +7,10 @@ class RankBufferError(Exception):
     """Base of every error that RankBuffer raises."""
 
 
+class RankBufferWarning(UserWarning):
+    """A configuration that works and is likely a mistake."""
+
+
 class ConfigError(RankBufferError, ValueError):
     """A method, a judge or a scorer option is wrong; the message names the field."""
 

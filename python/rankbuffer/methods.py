@@ -68,19 +68,24 @@ class RankBuffer(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class SCR(Method):
-    """RRC's self-comparison: every pair judged, reward by wins, or by CARA's consistent order."""
+    """RRC's self-comparison: every pair judged by ``votes`` calls.
+
+    The reward is ``alpha`` times the wins, or times the responses ranked below
+    in CARA's consistent order.
+    """
 
     name: ClassVar[str] = "scr"
 
     votes: int = 1
     aggregate: Literal["wins", "cara"] = "wins"
+    alpha: float = 0.1
     both_orders: bool = False
     format_weight: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class AGR(Method):
-    """RRC's anchor-guided reward: every response against fixed anchors.
+    """RRC's anchor-guided reward: ``alpha`` times the fixed anchors a response beats.
 
     The anchors are the query's ranked responses unless ``anchors`` gives others,
     best first. ``search="binary"`` places a response with O(log n) calls.
@@ -91,6 +96,7 @@ class AGR(Method):
     votes: int = 1
     search: Literal["all", "binary"] = "all"
     anchors: Sequence[str] | None = None
+    alpha: float = 0.1
     both_orders: bool = False
     format_weight: float = 1.0
 
@@ -123,7 +129,11 @@ class GenRM(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class Tournament(Method):
-    """Tournament-GRPO: rounds of small groups whose winners advance, repeated with other draws."""
+    """Tournament-GRPO: rounds of small groups whose winners advance, repeated with other draws.
+
+    ``round_weights`` says what a win counts in each round, the last for all
+    further ones; None: 1.
+    """
 
     name: ClassVar[str] = "tournament"
 
@@ -131,6 +141,7 @@ class Tournament(Method):
     k_win: int = 1
     k_final: int = 1
     repeats: int = 3
+    round_weights: Sequence[float] | None = None
     format_weight: float = 1.0
 
 
@@ -147,6 +158,7 @@ class PairwiseRank(Method):
 
     name: ClassVar[str] = "pairwise"
 
+    votes: int = 1
     both_orders: bool = False
 
 
@@ -191,6 +203,7 @@ class PairwiseWinRate(Method):
 
     name: ClassVar[str] = "winrate"
 
+    votes: int = 1
     both_orders: bool = False
     format_weight: float = 1.0
 

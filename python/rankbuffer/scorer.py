@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, SupportsFloat, TypeAlias
@@ -11,8 +12,9 @@ from typing import Any, Literal, SupportsFloat, TypeAlias
 from . import _ffi
 from ._encode import describe, encode, flag, flags, integer, milliseconds, numbers, text, texts
 from ._pump import Pending, Pump
+from ._wait import interruptibly
 from .config import ScorerConfig
-from .errors import ConfigError, InputError
+from .errors import ConfigError, InputError, RankBufferWarning
 from .judges import Judge, SimulatedJudge
 from .methods import Method, RankBuffer
 from .open_group import OpenGroup
@@ -65,6 +67,8 @@ class Scorer:
         self._finalizer = weakref.finalize(
             self, self._pump.close, milliseconds(_CLOSE_S, "deadline")
         )
+        for warning in self.stats().get("warnings", ()):
+            warnings.warn(warning, RankBufferWarning, stacklevel=2)
 
     @classmethod
     def from_config(cls, config: ScorerConfig) -> Scorer:
@@ -106,6 +110,16 @@ class Scorer:
         """
         group_id = result.group_id if isinstance(result, GroupResult) else result
         _ffi.library().update(self._pump.handle(), group_id)
+
+    def write_rubrics(self, query_id: str, *, query: Query, ranked: Iterable[str]) -> list[Rubric]:
+        """Has the judge write rubrics for a query from its ranked responses, best first.
+
+        Changes nothing: give them back with the query to use them. JudgeError if
+        the judge cannot be made to write 3 to 5 that are usable.
+        """
+        handle, body = self._pump.handle(), encode(describe(query_id, query, None, ranked))
+        raw = interruptibly(lambda: _ffi.library().rubrics_write(handle, body))
+        return [Rubric(r["text"], weight=r["weight"]) for r in json.loads(raw)]
 
     # Groups.
 
@@ -293,8 +307,8 @@ class Scorer:
         JudgeError says what is wrong, ``deadline`` seconds at most from now. A
         simulated judge always passes.
         """
-        limit = milliseconds(deadline, "deadline")
-        _ffi.library().judge_check(self._pump.handle(), limit)
+        limit, handle = milliseconds(deadline, "deadline"), self._pump.handle()
+        interruptibly(lambda: _ffi.library().judge_check(handle, limit))
 
     def stats(self) -> dict[str, Any]:
         """The cost ledger: calls, tokens and latencies by kind of call, so far."""

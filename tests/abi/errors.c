@@ -252,11 +252,17 @@ void judges(void) {
     scorer = new_scorer(config);
     OK(rb_buffer_create(scorer, QUERY));
     OK(rb_judge_check(scorer, 5000));
+    OK(rb_rubrics_write(scorer, QUERY, &out));
+    CONTAINS(out, "\"weight\":");
+    rb_free(out);
     OK(rb_score_group(scorer, GROUP, &out));
     CONTAINS(out, "\"rewards\":[1,-1,0]");
     rb_free(out);
     OK(rb_sim_stop(sim, 5000));
     REFUSES(RB_ERR_JUDGE, url, rb_judge_check(scorer, -1));
+    REFUSES(RB_ERR_JUDGE, url, rb_rubrics_write(scorer, QUERY, &out));
+    CHECK(out == NULL);
+    REFUSES(RB_ERR_INVALID, "query_id", rb_rubrics_write(scorer, "{}", &out));
     OK(rb_score_group(scorer, GROUP, &out));
     CONTAINS(out, "\"status\":[\"judge_failed\",\"judge_failed\",\"judge_failed\"]");
     rb_free(out);

@@ -59,6 +59,7 @@ def test_library_knows_every_method_and_option(name: str, build: Build) -> None:
         "manager": "llm",
         "format_check": "think_answer",
         "anchors": ["better", "worse"],
+        "round_weights": [1, 0.5],
     }
     method = NAMES[name]()
     for field in dataclasses.fields(method):
@@ -102,6 +103,14 @@ def test_bad_method_mapping(options: dict[str, Any], complaint: str) -> None:
 def test_bad_method_option_names_the_field(method: Any, complaint: str, build: Build) -> None:
     with pytest.raises(rb.ConfigError, match=complaint):
         build(method)
+
+
+def test_votes_that_cannot_differ_are_warned_of() -> None:
+    judge = rb.Judge(base_url="http://localhost:1/v1", model="m")
+    with pytest.warns(rb.RankBufferWarning, match="votes: 3 votes at judge temperature 0"):
+        rb.Scorer(method=rb.SCR(votes=3), judge=judge).close()
+    warm = dataclasses.replace(judge, temperature=0.7)
+    rb.Scorer(method=rb.SCR(votes=3), judge=warm).close()
 
 
 @pytest.mark.parametrize(

@@ -157,3 +157,27 @@ def test_ctrl_c_loses_nobody_elses_result() -> None:
     process = python(code)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, "300 True\n"), err
+
+
+@pytest.mark.parametrize("call", ["s.check()", 's.write_rubrics("q", query="?", ranked=texts)'])
+def test_ctrl_c_during_a_call_that_blocks_in_the_library(call: str) -> None:
+    code = f"""
+import socket
+silent, held = socket.create_server(("127.0.0.1", 0)), []
+url = f"http://127.0.0.1:{{silent.getsockname()[1]}}/v1"
+s = rb.Scorer(judge=rb.Judge(base_url=url, model="m"))
+def tell():
+    held.append(silent.accept())
+    time.sleep(0.2)
+    print("waiting", flush=True)
+teller = threading.Thread(target=tell)
+teller.start()
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+s.close(deadline=0.1)
+"""
+    process = python(code)
+    lines, _ = _interrupt(process)
+    assert (process.returncode, lines) == (0, ["interrupted"])
