@@ -36,7 +36,8 @@ const maxTag = 256 // bytes
 // the JSON, otherwise there must be none (an open group).
 func decodeGroup(data []byte, size int, l limits) (groupJSON, error) {
 	var g groupJSON
-	if err := strict.Unmarshal("group", data, &g); err != nil {
+	texts := map[string]any{"responses": &g.Responses, "ranked": &g.Ranked}
+	if err := strict.UnmarshalTexts("group", data, &g, texts); err != nil {
 		return g, err
 	}
 	return g, g.check(size, l)
@@ -128,9 +129,9 @@ func decodeResponse(data []byte, l limits) (responseJSON, error) {
 	var r responseJSON
 	var err error
 	if len(data) > 0 && data[0] == '"' {
-		err = strict.Unmarshal("response", data, &r.Text)
+		err = strict.UnmarshalString("response", data, &r.Text)
 	} else {
-		err = strict.Unmarshal("response", data, &r)
+		err = strict.UnmarshalTexts("response", data, &r, map[string]any{"text": &r.Text})
 	}
 	switch {
 	case err != nil:
@@ -157,7 +158,8 @@ func (r responseJSON) apply(to rank.Response) rank.Response {
 // queryJSON is what CreateBuffer reads: a query with its ranked responses.
 func decodeQuery(data []byte) (query.Query, error) {
 	var q query.Query
-	if err := strict.Unmarshal("query", data, &q); err != nil {
+	texts := map[string]any{"ranked": &q.Ranked}
+	if err := strict.UnmarshalTexts("query", data, &q, texts); err != nil {
 		return q, err
 	}
 	return q, q.Validate()
