@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -109,20 +110,24 @@ class Group(_Feed):
 class AsyncGroup(_Feed):
     """An open group of asyncio code."""
 
-    async def add(
+    def add(
         self,
         response: str,
         index: int | None = None,
         *,
         eligible: bool | None = None,
         format_score: float | None = None,
-    ) -> float:
-        """Hands one response over and waits for its reward, there once the whole group is done.
+    ) -> Coroutine[Any, Any, float]:
+        """Hands one response over; await what it returns for the reward of it.
 
-        ``index`` is the response's place in the result, by default the first
-        that is free. Cancelling this call leaves the response in the group.
+        The response is in the group when this returns, so that a block may end
+        before the tasks it made have run; the reward is there when the whole group
+        is done. ``index`` is the response's place in the result, by default the
+        first that is free. Cancelling the wait leaves the response in the group.
         """
-        place = self._add(response, index, eligible, format_score)
+        return self._reward(self._add(response, index, eligible, format_score))
+
+    async def _reward(self, place: int) -> float:
         return (await self.wait()).rewards[place]
 
     def add_nowait(
@@ -133,7 +138,7 @@ class AsyncGroup(_Feed):
         eligible: bool | None = None,
         format_score: float | None = None,
     ) -> int:
-        """Hands one response over and returns its place at once."""
+        """``add`` for those who do not want the reward: returns the response's place."""
         return self._add(response, index, eligible, format_score)
 
     async def wait(self) -> GroupResult:

@@ -28,6 +28,29 @@ def test_each_add_gets_its_reward(world: World, query: Build) -> None:
     assert rewards == result.rewards == pytest.approx(linear(MIXED_RANKS))
 
 
+def test_block_may_end_before_its_tasks_run(world: World, query: Build) -> None:
+    async def main() -> tuple[list[float], rb.GroupResult]:
+        async with query().open_group("q", expected=8) as group:
+            tasks = [asyncio.create_task(group.add(t)) for t in world.group("q", *MIXED)]
+        return await asyncio.gather(*tasks), group.result
+
+    rewards, result = asyncio.run(main())
+    assert rewards == result.rewards == pytest.approx(linear(MIXED_RANKS))
+
+
+def test_cancelled_by_hand(world: World, query: Build) -> None:
+    scorer = query(latency_ms=NEVER_MS)
+    before = scorer.buffer("q")
+    opening = scorer.open_group("q", expected=2)
+    group = opening.__enter__()
+    group.add(world.group("q", 1.5)[0])
+    group.cancel()
+    with pytest.raises(rb.CancelledError):
+        opening.__exit__(None, None, None)
+    until(lambda: in_flight(scorer) == 0)
+    assert scorer.buffer("q") == before
+
+
 def test_any_order_of_arrival_equals_the_whole_group(world: World, query: Build) -> None:
     texts = world.group("q", *MIXED)
     whole = query()
