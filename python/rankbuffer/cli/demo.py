@@ -119,11 +119,11 @@ class _Show:
         query = self._query.query
         self._heading("RankBuffer: rewards from a ladder of anchors")
         self._say(
-            "A judge compares answers far more reliably than it scores them. So each query keeps "
-            "a ladder of answers, its anchors, ordered from worst to best. A new answer costs one "
-            "call to place it between two anchors; answers that share an interval are ordered by "
-            "one call together. The ladder learns: it grows where answers pass its ends or crowd "
-            "an interval, and drops rungs that nobody comes near any more."
+            "A judge is steadier at comparing answers than at scoring them one by one. So each "
+            "query keeps a ladder of answers, its anchors, ordered from worst to best. A new "
+            "answer costs one call to place it between two anchors; answers that share an "
+            "interval are ordered by one call together. The ladder learns: it grows where answers "
+            "pass its ends or crowd an interval, and drops rungs that nobody comes near any more."
         )
         self._heading("One query")
         self._say("“" + clean(query if isinstance(query, str) else query[-1]["content"]) + "”")
