@@ -154,20 +154,3 @@ def rubrics(
         else:
             raise InputError(f"{where}[{i}] must be a Rubric, got {type(value).__name__}")
     return out
-
-
-def describe(
-    query_id: str,
-    query_: Query | None,
-    rubrics_: Iterable[Rubric | str | Mapping[str, Any]] | None,
-    ranked: Iterable[str] | None,
-) -> dict[str, Any]:
-    """The fields that say what a query is; those not given are left out."""
-    fields: dict[str, Any] = {"query_id": text(query_id, "query_id")}
-    if query_ is not None:
-        fields["query"] = query(query_)
-    if rubrics_ is not None:
-        fields["rubrics"] = rubrics(rubrics_)
-    if ranked is not None:
-        fields["ranked"] = texts(ranked, "ranked")
-    return fields

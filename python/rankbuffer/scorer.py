@@ -7,10 +7,11 @@ import os
 import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, SupportsFloat, TypeAlias
+from typing import Any, Literal, SupportsFloat
 
 from . import _ffi
-from ._encode import describe, encode, flag, flags, integer, milliseconds, numbers, text, texts
+from ._encode import encode, integer, milliseconds, text
+from ._group import Rubrics, describe, group, terms
 from ._pump import Pending, Pump
 from ._wait import interruptibly
 from .config import ScorerConfig
@@ -19,8 +20,6 @@ from .judges import Judge, SimulatedJudge
 from .methods import Method, RankBuffer
 from .open_group import OpenGroup
 from .types import Buffer, GroupResult, Query, Rubric
-
-Rubrics: TypeAlias = "Iterable[Rubric | str | Mapping[str, Any]]"
 
 _CLOSE_S = 5.0
 
@@ -151,7 +150,7 @@ class Scorer:
         it. ``deadline`` is in seconds from now; responses not judged by then have
         the status ``timeout``.
         """
-        body = _group(
+        body = group(
             query_id, responses, query, rubrics, ranked, reference, eligible, format_scores,
             epoch, step, update, validate, deadline,
         )  # fmt: skip
@@ -181,7 +180,7 @@ class Scorer:
         deadline: float | None = None,
     ) -> GroupResult:
         """``score_group`` for asyncio. Cancelling the task cancels the group."""
-        body = _group(
+        body = group(
             query_id, responses, query, rubrics, ranked, reference, eligible, format_scores,
             epoch, step, update, validate, deadline,
         )  # fmt: skip
@@ -227,7 +226,7 @@ class Scorer:
         """
         self._pump.handle()
         fields = describe(query_id, query, rubrics, ranked)
-        fields |= _terms(reference, epoch, step, update, validate, deadline)
+        fields |= terms(reference, epoch, step, update, validate, deadline)
         if tag is not None:
             fields["tag"] = text(tag, "tag")
         if mark is not None:
@@ -355,52 +354,3 @@ def inspect(path: str | os.PathLike[str], query_id: str | None = None) -> dict[s
 
 def _submit(pending: Pending, body: bytes) -> None:
     pending.start(lambda library, handle, ticket: library.score_submit(handle, body, ticket))
-
-
-def _group(
-    query_id: str,
-    responses: Iterable[str],
-    query: Query | None,
-    rubrics: Rubrics | None,
-    ranked: Iterable[str] | None,
-    reference: str | None,
-    eligible: Iterable[bool] | None,
-    format_scores: Iterable[SupportsFloat] | None,
-    epoch: int | None,
-    step: int | None,
-    update: bool,
-    validate: bool,
-    deadline: float | None,
-) -> bytes:
-    fields = describe(query_id, query, rubrics, ranked)
-    fields["responses"] = texts(responses, "responses")
-    if eligible is not None:
-        fields["eligible"] = flags(eligible, "eligible")
-    if format_scores is not None:
-        fields["format_scores"] = numbers(format_scores, "format_scores")
-    fields |= _terms(reference, epoch, step, update, validate, deadline)
-    return encode(fields)
-
-
-def _terms(
-    reference: str | None,
-    epoch: int | None,
-    step: int | None,
-    update: bool,
-    validate: bool,
-    deadline: float | None,
-) -> dict[str, Any]:
-    """How a group is to be scored; what was not given is left out."""
-    fields: dict[str, Any] = {
-        "update": flag(update, "update"),
-        "validate": flag(validate, "validate"),
-    }
-    if reference is not None:
-        fields["reference"] = text(reference, "reference")
-    if epoch is not None:
-        fields["epoch"] = integer(epoch, "epoch")
-    if step is not None:
-        fields["step"] = integer(step, "step")
-    if deadline is not None:
-        fields["deadline_ms"] = milliseconds(deadline, "deadline")
-    return fields
