@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import CancelledError, InternalError, JudgeError, RankBufferError
-from . import compare, demo, inspect, judge_sim, score
+from . import compare, demo, inspect, judge_sim, prepare, score, verl_config
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-_COMMANDS = (demo, score, compare, inspect, judge_sim)
+_COMMANDS = (demo, score, compare, inspect, judge_sim, prepare, verl_config)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

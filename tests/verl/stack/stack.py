@@ -18,10 +18,10 @@ import ray
 import torch
 from hydra import compose, initialize_config_module
 from tensordict import TensorDict
-from verl import DataProto
 from verl.experimental.reward_loop import RewardLoopManager, migrate_legacy_reward_impl
 
 from rankbuffer.replay import ReplayQuery
+from verl import DataProto
 
 PROMPT, RESPONSE = 1024, 4096
 
@@ -361,16 +361,16 @@ _STREAM_ONLY = ("__num_turns__", "prompt_len", "response_len", "session_id", "gl
 
 def send(workers: Sequence[Any], rows: Iterable[DataProto]) -> list[Any]:
     """To workers in turn, all at once; the references to what will come back."""
-    return [
-        w.compute_score.remote(r) for w, r in zip(itertools.cycle(workers), rows, strict=False)
-    ]
+    return [w.compute_score.remote(r) for w, r in zip(itertools.cycle(workers), rows, strict=False)]
 
 
 def buffers(loop: Loop, query_ids: Iterable[str]) -> dict[str, Any]:
     """Every buffer, wherever it is."""
     ids = list(query_ids)
     if len(loop.workers()) == 1:
-        return dict(zip(ids, ray.get(loop.workers()[0].__ray_call__.remote(_local, ids)), strict=True))
+        return dict(
+            zip(ids, ray.get(loop.workers()[0].__ray_call__.remote(_local, ids)), strict=True)
+        )
     from rankbuffer.verl.actors import actor_name, shard_of
 
     count = loop.config.reward.rankbuffer.get("rendezvous", {}).get("owners", 1)

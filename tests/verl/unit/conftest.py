@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import pytest
 from world import world_scorer
 
-
 T = TypeVar("T")
 
 
@@ -30,5 +29,3 @@ def run() -> Callable[[Coroutine[Any, Any, Any]], Any]:
         return asyncio.run(bounded())
 
     return go
-
-

@@ -218,7 +218,7 @@ def test_asynchronous_updates_before_the_save_stay_and_none_comes_twice(
 
 
 def test_old_checkpoints_take_ours_with_them(run: Go, tmp_path: Path) -> None:
-    """verl removes ``actor`` of all but the newest; nothing of ours may pile up."""
+    """All but the newest checkpoint lose their ``actor``; nothing of ours may pile up."""
 
     def sizes() -> tuple[int, int]:
         home = [p for p in (tmp_path / files.HOME).rglob("*") if p.is_file()]

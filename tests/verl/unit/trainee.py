@@ -18,11 +18,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import world  # noqa: E402
+import world
 
-from rankbuffer.verl import files, tracker  # noqa: E402
-from rankbuffer.verl.owner import Owner  # noqa: E402
-from rankbuffer.verl.validate import Plan  # noqa: E402
+from rankbuffer.verl import files, tracker
+from rankbuffer.verl.owner import Owner
+from rankbuffer.verl.validate import Plan
 
 QUERIES = [f"query {i}" for i in range(6)]
 SAVE_EVERY = 2
@@ -113,7 +113,9 @@ def kill_at(operation: int) -> None:
 def main() -> None:
     options = json.loads(sys.argv[1])
     plan = world.plan(steps=options.get("steps", True), judge_options=options.get("judge"))
-    run = Run(Path(options["root"]), plan, options["owners"], callback=options.get("callback", True))
+    run = Run(
+        Path(options["root"]), plan, options["owners"], callback=options.get("callback", True)
+    )
     if "operation" in options:
         kill_at(options["operation"])
 

@@ -1,0 +1,77 @@
+"""``rankbuffer verl-config``: prints the overrides for verl, or checks a config."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..methods import METHODS
+from ..verl.overrides import check, overrides
+from .options import UsageError, option, positive
+
+_EPILOG = """\
+Examples:
+  rankbuffer verl-config --base-url http://judge:8000/v1 --model my-judge --batch 128 --n 8
+  python -m verl.trainer.main_ppo ... $(rankbuffer verl-config ... | tr '\\n' ' ')
+  rankbuffer verl-config --check actor_rollout_ref.rollout.n=8 +reward.rankbuffer...
+  rankbuffer verl-config --check --config outputs/.hydra/config.yaml
+"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "verl-config",
+        help="print the overrides for verl, or check a config",
+        description="Prints the overrides that give a verl run these rewards, one a line.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--base-url", default="http://localhost:8000/v1", metavar="URL")
+    parser.add_argument("--model", default="my-judge")
+    parser.add_argument("--api-key-env", metavar="VARIABLE")
+    parser.add_argument("--method", default="rankbuffer", choices=list(METHODS))
+    parser.add_argument("--option", action="append", type=option, default=[], metavar="NAME=VALUE")
+    parser.add_argument("--batch", type=positive, default=64, help="data.train_batch_size")
+    parser.add_argument("--n", type=positive, default=8, help="rollouts of each prompt")
+    parser.add_argument("--side-file", metavar="FILE", help="from `rankbuffer prepare`")
+    parser.add_argument(
+        "--importlib", action="store_true", help="do without verl's plugin entry point"
+    )
+    parser.add_argument("--check", action="store_true", help="check a config instead")
+    parser.add_argument("--config", metavar="FILE", help="a whole config as YAML, to be checked")
+    parser.add_argument(
+        "--no-probe", action="store_true", help="do not ask whether the judge is there"
+    )
+    parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="to be checked")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.check or args.config:
+        return _check(args)
+    if args.overrides:
+        raise UsageError("overrides are given to be checked: add --check")
+    lines = overrides(
+        base_url=args.base_url,
+        model=args.model,
+        method=args.method,
+        options=dict(args.option),
+        batch=args.batch,
+        n=args.n,
+        importlib=args.importlib,
+        api_key_env=args.api_key_env,
+        side_file=args.side_file,
+    )
+    print("\n".join(lines))
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    found = check(args.config, args.overrides, probe=not args.no_probe)
+    method = found.settings.scorer.method
+    mode = "asynchronous" if found.asynchronous else "synchronous"
+    where = "one process" if found.workers == 1 else f"{found.settings.rendezvous.owners} actor(s)"
+    print(
+        f"good: {method.name}, groups of {found.group_size}, {found.workers} reward worker(s), "
+        f"buffers in {where}, {mode} training"
+    )
+    return 0

@@ -1,0 +1,103 @@
+"""The overrides that turn a verl run into one with our rewards, and a check of a whole config."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import ConfigError
+from .settings import PREFIX, read_yaml
+from .validate import Plan, fits, judge_answers, plan
+
+
+def overrides(
+    *,
+    base_url: str,
+    model: str,
+    method: str = "rankbuffer",
+    options: Mapping[str, Any] | None = None,
+    batch: int = 64,
+    n: int = 8,
+    importlib: bool = False,
+    api_key_env: str | None = None,
+    side_file: str | None = None,
+) -> list[str]:
+    """What to add to the command line of ``verl.trainer.main_ppo``."""
+    lines = [
+        f"actor_rollout_ref.rollout.n={n}",
+        f"data.train_batch_size={batch}",
+        f"reward.num_workers={workers(batch * n)}",
+    ]
+    if importlib:
+        lines += [
+            "reward.reward_manager.source=importlib",
+            "reward.reward_manager.module.path=pkg://rankbuffer.verl",
+            "reward.reward_manager.name=RewardManager",
+        ]
+    else:
+        lines += ["reward.reward_manager.source=register", "reward.reward_manager.name=rankbuffer"]
+    lines.append(f"+{PREFIX}.method.name={method}")
+    for name, value in (options or {}).items():
+        lines.append(f"+{PREFIX}.method.{name}={_value(value)}")
+    lines += [f"+{PREFIX}.judge.base_url={base_url}", f"+{PREFIX}.judge.model={_value(model)}"]
+    if api_key_env is not None:
+        lines.append(f"+{PREFIX}.judge.api_key_env={api_key_env}")
+    if side_file is not None:
+        lines.append(f"+{PREFIX}.side_file={_value(side_file)}")
+    lines.append("trainer.checkpoint_callback_class=rankbuffer.verl.CheckpointCallback")
+    return lines
+
+
+def workers(waiting: int) -> int:
+    """The fewest reward workers that a batch of rollouts needs."""
+    return next(count for count in range(1, waiting + 2) if fits(waiting, count))
+
+
+def check(config_file: str | None, given: Sequence[str], probe: bool = True) -> Plan:
+    """The plan for a config: a YAML file, or verl's defaults with overrides.
+
+    ConfigError lists what is wrong.
+    """
+    config = read_yaml(config_file) if config_file is not None else _compose(given)
+    manager = (config.get("reward") or {}).get("reward_manager") or {}
+    name, source = manager.get("name"), manager.get("source", "register")
+    wanted = {"register": "rankbuffer", "importlib": "RewardManager"}
+    if name != wanted.get(str(source)):
+        raise ConfigError(
+            f"reward.reward_manager.name is {name!r} with source {source!r}: "
+            "set reward.reward_manager.name=rankbuffer"
+        )
+    found = plan(config)
+    problems = judge_answers(found.settings.scorer.judge) if probe else []
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return found
+
+
+def _compose(given: Sequence[str]) -> dict[str, Any]:
+    try:
+        from hydra import compose, initialize_config_module
+        from omegaconf import OmegaConf
+        from verl.experimental.reward_loop import migrate_legacy_reward_impl
+    except ImportError as error:
+        raise ConfigError(
+            f"checking overrides needs verl ({error}); give a whole config with --config FILE.yaml"
+        ) from None
+    try:
+        with initialize_config_module("verl.trainer.config", version_base=None):
+            composed = migrate_legacy_reward_impl(compose("ppo_trainer", overrides=list(given)))
+        plain = OmegaConf.to_container(composed, resolve=True)
+    except Exception as error:  # hydra's and omegaconf's errors have no common base
+        raise ConfigError(f"verl's configuration: {error}") from None
+    assert isinstance(plain, dict)
+    return {str(name): value for name, value in plain.items()}
+
+
+def _value(value: Any) -> str:
+    """As hydra's grammar wants it: quoted when it is not a plain word."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    plain = all(c.isalnum() or c in "_-./:" for c in text)
+    if plain or not isinstance(value, str):
+        return text
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
