@@ -37,7 +37,7 @@ test-python: all
 lint: lint-go lint-python
 
 lint-go:
-	@unformatted=$$(gofmt -l core capi tests); \
+	@unformatted=$$(go run cmd/gofmt -l core capi tests); \
 	if [ -n "$$unformatted" ]; then echo "gofmt -w these:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go run $(STATICCHECK) ./...
