@@ -66,6 +66,9 @@ func (b *Buffer) validate() error {
 	if b.Initial < 0 || b.Groups < 0 {
 		return fmt.Errorf("buffer: initial %d and groups %d must not be negative", b.Initial, b.Groups)
 	}
+	if len(b.Anchors) < 2 {
+		return fmt.Errorf("anchors: %d are no scale, which has two ends", len(b.Anchors))
+	}
 	texts := make(map[string]int, len(b.Anchors))
 	for i, a := range b.Anchors {
 		if err := a.validate(); err != nil {

@@ -118,7 +118,7 @@ func random(r *rand.Rand, n int) []buffer.Record {
 		if r.Intn(5) > 0 {
 			limit := []int{10, 100, 1200}[r.Intn(3)]
 			var texts []string
-			for range r.Intn(9) {
+			for range 2 + r.Intn(8) {
 				texts = append(texts, text(limit))
 			}
 			record.Buffer = buffer.New(buffer.Ranked, texts, 4, 0, 0)

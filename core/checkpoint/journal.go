@@ -17,8 +17,8 @@ import (
 // happens, so that nothing is lost between two checkpoints. In version 1:
 //
 //	start    16 bytes: tag, version, checksum of both
-//	entries  12 bytes (packed size, raw size, checksum of sizes and payload),
-//	         then the payload: a zstd frame of JSON
+//	entries  16 bytes (packed size, raw size, checksum of the two, checksum of the
+//	         payload), then the payload: a zstd frame of JSON
 //
 // The first entry holds the meta data. An entry holds a whole record, or what
 // differs from the record that this file held of the same query before. An entry
@@ -30,7 +30,7 @@ const (
 
 	journalTag  = "RBJRNL\r\n"
 	journalHead = 16
-	entryHead   = 12
+	entryHead   = 16
 )
 
 // Entry is one change of a record.
@@ -143,13 +143,11 @@ func (j *Journal) append(payload any) error {
 	j.packed = j.enc.EncodeAll(raw, append(j.packed[:0], make([]byte, entryHead)...))
 	binary.LittleEndian.PutUint32(j.packed, uint32(len(j.packed)-entryHead))
 	binary.LittleEndian.PutUint32(j.packed[4:], uint32(len(raw)))
-	binary.LittleEndian.PutUint32(j.packed[8:], entrySum(j.packed))
+	// The sizes have a sum of their own: a damaged one would otherwise look like
+	// a torn entry and hide everything behind it.
+	binary.LittleEndian.PutUint32(j.packed[8:], checksum(j.packed[:8]))
+	binary.LittleEndian.PutUint32(j.packed[12:], checksum(j.packed[entryHead:]))
 	return j.write(j.packed)
-}
-
-// entrySum is over an entry but for the sum itself.
-func entrySum(entry []byte) uint32 {
-	return checksum(entry[:8]) ^ checksum(entry[entryHead:])
 }
 
 func (j *Journal) write(b []byte) error {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -119,25 +120,48 @@ func (r *replay) next() (raw []byte, torn bool, err error) {
 	if err := r.read(head); err != nil {
 		return nil, false, err
 	}
+	if checksum(head[:8]) != binary.LittleEndian.Uint32(head[8:]) {
+		zero, err := r.restIsZero(head) // which a crashed disk may leave
+		if err != nil || zero {
+			return nil, zero, err
+		}
+		return nil, false, fmt.Errorf("%w: checksum of the sizes", ErrCorrupt)
+	}
 	size := int64(binary.LittleEndian.Uint32(head))
 	if size > r.left {
 		return nil, true, nil
 	}
-	entry := append(head, make([]byte, size)...)
-	if err := r.read(entry[entryHead:]); err != nil {
+	payload := make([]byte, size)
+	if err := r.read(payload); err != nil {
 		return nil, false, err
 	}
-	if entrySum(entry) != binary.LittleEndian.Uint32(entry[8:]) {
-		if r.left == 0 || size == 0 { // the last one; or zeros, which a crashed disk may leave
+	if checksum(payload) != binary.LittleEndian.Uint32(head[12:]) {
+		if r.left == 0 { // the last one, half written
 			return nil, true, nil
 		}
 		return nil, false, fmt.Errorf("%w: checksum", ErrCorrupt)
 	}
-	raw, err = decompress(r.dec, entry[entryHead:], int64(binary.LittleEndian.Uint32(entry[4:])), MaxRecord)
+	raw, err = decompress(r.dec, payload, int64(binary.LittleEndian.Uint32(head[4:])), MaxRecord)
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return raw, false, nil
+}
+
+// restIsZero reads to the end and reports whether that and head are zeros.
+func (r *replay) restIsZero(head []byte) (bool, error) {
+	for chunk := head; ; {
+		if bytes.ContainsFunc(chunk, func(c rune) bool { return c != 0 }) {
+			return false, nil
+		}
+		if r.left == 0 {
+			return true, nil
+		}
+		chunk = make([]byte, min(r.left, 64<<10))
+		if err := r.read(chunk); err != nil {
+			return false, err
+		}
+	}
 }
 
 // entry decodes a payload and makes its record whole.

@@ -16,7 +16,7 @@ type config struct {
 	Judge     json.RawMessage        `json:"judge"`      // {"type": "openai" | "simulated", ...}
 	Seed      int64                  `json:"seed"`       // of presentation orders and votes
 	OnFailure rank.OnFailure         `json:"on_failure"` // mean, neutral or raise
-	Reasoning *reward.Reasoning      `json:"reasoning"`  // null: judge the text as it is
+	Reasoning json.RawMessage        `json:"reasoning"`  // {"open", "close"}; null: judge the text as it is
 	Prompts   map[prompt.Kind]string `json:"prompts"`    // template files by kind of call
 	Limits    limits                 `json:"limits"`
 }
@@ -29,10 +29,8 @@ type limits struct {
 }
 
 func parseConfig(data []byte) (config, error) {
-	reasoning := reward.DefaultReasoning
 	cfg := config{
 		OnFailure: rank.FailMean,
-		Reasoning: &reasoning,
 		Limits:    limits{MaxResponseBytes: 4 << 20, MaxGroupSize: 4096, MaxGroups: 65536},
 	}
 	if err := strict.Unmarshal("config", data, &cfg); err != nil {
@@ -49,8 +47,6 @@ func (c config) validate() error {
 		return fmt.Errorf("config: judge: missing, want {\"base_url\": ..., \"model\": ...}")
 	case c.OnFailure != rank.FailMean && c.OnFailure != rank.FailNeutral && c.OnFailure != rank.FailRaise:
 		return fmt.Errorf("config: on_failure: %q is not one of mean, neutral, raise", c.OnFailure)
-	case c.Reasoning != nil && c.Reasoning.Close == "":
-		return fmt.Errorf("config: reasoning.close: must not be empty (null turns stripping off)")
 	case c.Limits.MaxResponseBytes < 1:
 		return fmt.Errorf("config: limits.max_response_bytes: %d is below 1", c.Limits.MaxResponseBytes)
 	case c.Limits.MaxGroupSize < 1:
@@ -61,9 +57,20 @@ func (c config) validate() error {
 	return nil
 }
 
-func (c config) reasoning() reward.Reasoning {
+// reasoning is which tags to strip by; the zero value strips nothing.
+func (c config) reasoning() (reward.Reasoning, error) {
 	if c.Reasoning == nil {
-		return reward.Reasoning{}
+		return reward.DefaultReasoning, nil
 	}
-	return *c.Reasoning
+	var tags *reward.Reasoning
+	if err := strict.Unmarshal("config: reasoning", c.Reasoning, &tags); err != nil {
+		return reward.Reasoning{}, err
+	}
+	if tags == nil {
+		return reward.Reasoning{}, nil
+	}
+	if tags.Open == "" || tags.Close == "" {
+		return reward.Reasoning{}, fmt.Errorf("config: reasoning: needs both open and close (null turns stripping off)")
+	}
+	return *tags, nil
 }

@@ -40,10 +40,10 @@ type Engine struct {
 
 	mu       sync.Mutex // guards what follows
 	closed   bool
-	last     uint64             // newest ticket
-	flights  map[uint64]*flight // in flight
-	queues   map[string]*queue  // by query id
-	proposed map[string]*proposal
+	last     uint64                // newest ticket
+	flights  map[uint64]*flight    // in flight
+	queues   map[string]*queue     // by query id
+	proposed map[string][]proposal // by query id, oldest first
 	stats    stats
 	done     completions
 }
@@ -55,6 +55,10 @@ func New(configJSON []byte) (*Engine, error) {
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}
 	method, err := rank.New(cfg.Method)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+	}
+	reasoning, err := cfg.reasoning()
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}
@@ -70,10 +74,10 @@ func New(configJSON []byte) (*Engine, error) {
 	return &Engine{
 		method: method, judge: j, store: new(buffer.Store),
 		env:  rank.Env{Judge: j.stack, Templates: templates, LogProbs: rank.NewLogProbs()},
-		seed: cfg.Seed, policy: cfg.OnFailure, reasoning: cfg.reasoning(),
+		seed: cfg.Seed, policy: cfg.OnFailure, reasoning: reasoning,
 		limits: cfg.Limits,
 		ctx:    ctx, cancel: cancel, flights: map[uint64]*flight{},
-		queues: map[string]*queue{}, proposed: map[string]*proposal{}, stats: newStats(),
+		queues: map[string]*queue{}, proposed: map[string][]proposal{}, stats: newStats(),
 		closeJudge: sync.OnceValue(j.stack.Close),
 	}, nil
 }
@@ -85,7 +89,7 @@ func (e *Engine) SetNotify(notify func()) { e.done.setNotify(notify) }
 // CreateBuffer makes a query known and starts its buffer if the method keeps
 // one. The same content again changes nothing; other content is ErrConflict.
 func (e *Engine) CreateBuffer(queryJSON []byte) error {
-	q, err := decodeQuery(queryJSON)
+	q, err := e.decodeQuery(queryJSON)
 	if err != nil {
 		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}

@@ -342,6 +342,79 @@ func TestCancelAndClose(t *testing.T) {
 	}
 }
 
+// A group that ends before its turn does not let the next one past the group
+// that holds the query.
+func TestEndedGroupsKeepTheOrder(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec group
+		end  func(e *Engine, ticket uint64) error
+	}{
+		"cancelled": {of("q", "t80", "t81"), func(e *Engine, ticket uint64) error { return e.Cancel(ticket) }},
+		"deadline":  {of("q", "t80", "t81").with("deadline_ms", 10), func(*Engine, uint64) error { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := open(t, ranked4, nil)
+			held, err1 := e.Open(of("q").json(), 2)
+			gone, err2 := e.Submit(tt.spec.json())
+			if err := errors.Join(err1, err2, tt.end(e, gone)); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, e, gone)
+			later, err := e.Submit(of("q", "t90", "t91").json())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(e.Add(held, 0, []byte(`"t70"`)), e.Add(held, 1, []byte(`"t5"`))); err != nil {
+				t.Fatal(err)
+			}
+			items := wait(t, e, held, later)
+			if items[held].Error != nil || items[later].Error != nil {
+				t.Fatalf("errors %v and %v", items[held].Error, items[later].Error)
+			}
+			first, second := decode(t, items[held].Result), decode(t, items[later].Result)
+			if first.AnchorsBefore != 4 || first.Anchors != 6 || second.AnchorsBefore != 6 || second.GroupID != "q/0/2" {
+				t.Errorf("the first saw %d anchors, the later %d (%s)", first.AnchorsBefore, second.AnchorsBefore, second.GroupID)
+			}
+			if r, _ := e.store.Get("q"); r.Ordinal != 3 || r.Buffer.Groups != 2 {
+				t.Errorf("ordinal %d, %d groups ranked, want 3 and 2", r.Ordinal, r.Buffer.Groups)
+			}
+		})
+	}
+}
+
+func TestRankedResponsesLoseTheirReasoning(t *testing.T) {
+	e := open(t, ranked4, nil)
+	g := group{"query_id": "q", "query": "Why?", "ranked": []string{"<think>hm</think>t60", "x</think> t40"}, "responses": []string{"t60", "t70"}}
+	scoreNow(t, e, g)
+	if got := anchors(t, e, "q"); got != "t40 t60 t70" {
+		t.Errorf("buffer %s", got)
+	}
+	scoreNow(t, e, g) // the same content again is no conflict
+	for want, ranked := range map[string][]string{
+		"ranked[1]: must not be empty": {"t1", "<think>never closed"},
+		"ranked[1]: is the same text":  {"<think>a</think>t1", "<think>b</think>t1"},
+	} {
+		if _, err := e.Submit(of("new", "t1").with("ranked", ranked).json()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("ranked %q: %v, want %s", ranked, err, want)
+		}
+	}
+}
+
+func TestStatsCountWhatCanSpread(t *testing.T) {
+	e := open(t, `{"name": "pointwise"}`, nil)
+	scoreNow(t, e, of("q", "t50", "t50").with("step", 3))
+	scoreNow(t, e, of("q", "t90", "t1").with("step", 3))
+	scoreNow(t, e, of("q", "t50").with("step", 3))
+	scoreNow(t, e, of("q", "t50", "t50").with("step", 3).with("validate", true))
+	var stats statsJSON
+	if err := json.Unmarshal(e.Stats(), &stats); err != nil {
+		t.Fatal(err)
+	}
+	if len(stats.Steps) != 1 || stats.Steps[0].Groups != 2 || stats.Steps[0].ZeroSpread != 0.5 {
+		t.Errorf("steps %+v, want two groups of which half have no spread", stats.Steps)
+	}
+}
+
 func TestDeadlines(t *testing.T) {
 	for name, tt := range map[string]struct {
 		judge map[string]any

@@ -37,22 +37,18 @@ type completed struct {
 // launch admits a group and starts it. size < 0 takes the responses from the
 // JSON; otherwise that many will be added.
 func (e *Engine) launch(data []byte, size int, private chan<- completed) (*flight, error) {
-	spec, err := decodeGroup(data, size, e.limits)
+	f, err := e.prepare(data, size)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}
+	spec := f.spec
+	f.private = private
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f, err := e.admit(spec, size)
-	if err != nil {
+	if err := e.admit(f); err != nil {
 		return nil, err
 	}
-	f.private = private
-	for i, text := range spec.Responses {
-		if err := f.group.Add(i, spec.response(i, text)); err != nil {
-			return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
-		}
-	}
+	f.ctx, f.cancel = context.WithCancelCause(e.ctx)
 	e.last++
 	f.ticket = e.last
 	q := e.queueOf(spec.QueryID)
@@ -67,41 +63,53 @@ func (e *Engine) launch(data []byte, size int, private chan<- completed) (*fligh
 	return f, nil
 }
 
-// admit checks everything that can be known before a call is paid for and makes
-// the group's query known. The caller holds e.mu.
-func (e *Engine) admit(spec groupJSON, size int) (*flight, error) {
-	if e.closed {
-		return nil, ErrClosed
-	}
-	if len(e.flights) >= e.limits.MaxGroups {
-		return nil, fmt.Errorf("engine: %w: %d groups are in flight, limits.max_groups", ErrBusy, len(e.flights))
+// prepare decodes a group and takes in its responses: all that needs no lock.
+func (e *Engine) prepare(data []byte, size int) (*flight, error) {
+	spec, err := decodeGroup(data, size, e.limits)
+	if err != nil {
+		return nil, err
 	}
 	if size < 0 {
 		size = len(spec.Responses)
 	}
-	q := spec.query()
-	if known, ok := e.store.Get(spec.QueryID); ok {
-		if field := known.Query.Conflict(q); field != "" {
-			return nil, fmt.Errorf("engine: %w: query_id %q: %s: differs from what was given first", ErrConflict, q.ID, field)
-		}
-		q = known.Query
-	}
-	s := rank.Spec{Query: q, Reference: spec.Reference, Size: size, Seed: e.seed, Validate: spec.Validate}
+	s := rank.Spec{Query: e.answers(spec.query()), Reference: spec.Reference, Size: size, Seed: e.seed, Validate: spec.Validate}
 	if spec.Step != nil {
 		s.Step = *spec.Step
 	}
-	if err := q.Validate(); err != nil {
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
-	}
-	if err := e.method.Check(s); err != nil {
-		return nil, fmt.Errorf("engine: %w: group of query %q: %w", ErrInvalid, q.ID, err)
-	}
-	if err := e.create(q); err != nil {
-		return nil, err
-	}
 	f := &flight{spec: spec, started: time.Now(), group: rank.NewGroup(s, e.method.Shared(), e.reasoning, e.env)}
-	f.ctx, f.cancel = context.WithCancelCause(e.ctx)
+	for i, text := range spec.Responses {
+		if err := f.group.Add(i, spec.response(i, text)); err != nil {
+			return nil, err
+		}
+	}
+	f.spec.Responses = nil // the group holds what of them is judged
 	return f, nil
+}
+
+// admit checks everything that can be known before a call is paid for and makes
+// the group's query known. The caller holds e.mu.
+func (e *Engine) admit(f *flight) error {
+	if e.closed {
+		return ErrClosed
+	}
+	if len(e.flights) >= e.limits.MaxGroups {
+		return fmt.Errorf("engine: %w: %d groups are in flight, limits.max_groups", ErrBusy, len(e.flights))
+	}
+	q := f.group.Query
+	if known, ok := e.store.Get(q.ID); ok {
+		if field := known.Query.Conflict(q); field != "" {
+			return fmt.Errorf("engine: %w: query_id %q: %s: differs from what was given first", ErrConflict, q.ID, field)
+		}
+		q = known.Query
+		f.group.Query = q
+	}
+	if err := q.Validate(); err != nil {
+		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+	}
+	if err := e.method.Check(f.group.Spec); err != nil {
+		return fmt.Errorf("engine: %w: group of query %q: %w", ErrInvalid, q.ID, err)
+	}
+	return e.create(q)
 }
 
 // startClock sets the deadline: a whole group must be judged by then, an open
@@ -124,20 +132,45 @@ func (e *Engine) startClock(f *flight, open bool) {
 func (e *Engine) fly(f *flight) {
 	defer e.groups.Done()
 	defer f.cancel(nil)
-	if f.before != nil {
-		select {
-		case <-f.before:
-		case <-f.ctx.Done():
-		}
-	}
+	turn := f.awaitTurn()
 	done, next := e.judgeGroup(f)
-	e.land(f, done, next)
-	if f.after != nil {
-		if f.before != nil {
-			<-f.before // a group cancelled before its turn passes it on in order
-		}
-		close(f.after)
+	if f.arrivals != nil {
+		f.arrivals.Stop()
 	}
+	done.result.GroupID = f.id
+	if turn {
+		e.settle(f, &done, next)
+		e.pass(f)
+	}
+	e.deliver(f, done)
+	if !turn { // a group that ended before its turn passes it on in order
+		<-f.before
+		e.pass(f)
+	}
+}
+
+// awaitTurn waits for the groups before; false means that this one ended first
+// and may change nothing.
+func (f *flight) awaitTurn() bool {
+	if f.before == nil {
+		return true
+	}
+	select {
+	case <-f.before:
+		return true
+	case <-f.ctx.Done():
+		return false
+	}
+}
+
+// pass lets the next group of the query run.
+func (e *Engine) pass(f *flight) {
+	if f.after == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.queues[f.spec.QueryID].leave(f.after)
 }
 
 // judgeGroup runs the method on the buffer as it is now.
@@ -158,7 +191,10 @@ func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 	}
 	defer e.limitJudging(f)()
 	res, next, err := rank.Score(f.ctx, e.method, f.group, e.policy)
-	if err != nil {
+	switch {
+	case err != nil && errors.Is(context.Cause(f.ctx), context.Canceled):
+		err = fmt.Errorf("engine: group %s: %w: %w", f.id, ErrCancelled, err)
+	case err != nil:
 		err = fmt.Errorf("engine: group %s: %w: %w", f.id, ErrJudge, err)
 	}
 	return completed{result: res, err: err}, next
@@ -193,29 +229,25 @@ func (e *Engine) limitJudging(f *flight) func() {
 	}
 }
 
-// land commits the buffer, books the result and hands it over.
-func (e *Engine) land(f *flight, done completed, next *buffer.Buffer) {
-	done.result.GroupID = f.id
-	if f.arrivals != nil {
-		f.arrivals.Stop()
-	}
-	e.journal.enter()
-	e.mu.Lock()
-	if f.after != nil {
-		q := e.queues[f.spec.QueryID]
-		q.waiting--
-		if q.tail == f.after {
-			q.tail = nil
-		}
-	}
+// settle commits the buffer and writes the commit down, before anyone sees the
+// result and before the next group of the query runs.
+func (e *Engine) settle(f *flight, done *completed, next *buffer.Buffer) {
 	if errors.Is(context.Cause(f.ctx), context.Canceled) {
 		next = nil // the caller gave up: whatever was found changes nothing
 	}
-	written := e.commit(f, &done, next)
-	delete(e.flights, f.ticket)
-	e.stats.add(done)
+	e.journal.enter()
+	e.mu.Lock()
+	written := e.commit(f, done, next)
 	e.mu.Unlock()
-	e.journal.leave(written) // before anyone sees the result
+	e.journal.leave(written)
+}
+
+// deliver books the result and hands it over.
+func (e *Engine) deliver(f *flight, done completed) {
+	e.mu.Lock()
+	delete(e.flights, f.ticket)
+	e.stats.add(f, done)
+	e.mu.Unlock()
 
 	done.result.LatencyMS = float64(time.Since(f.started).Microseconds()) / 1000
 	if f.private != nil {
@@ -236,10 +268,11 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) entry {
 		}
 		return entry{}
 	}
-	if r, _ := e.store.Get(f.spec.QueryID); r.Tagged(f.spec.Tag) {
+	r, _ := e.store.Get(f.spec.QueryID)
+	if r.Tagged(f.spec.Tag) {
 		return entry{}
 	}
-	if err := e.store.CommitTagged(f.spec.QueryID, base, next, f.ordinal+1, f.spec.Tag); err != nil {
+	if err := e.store.CommitTagged(f.spec.QueryID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.Tag); err != nil {
 		if next != nil && done.err == nil {
 			done.err = fmt.Errorf("engine: group %s: %w", f.id, err)
 		}

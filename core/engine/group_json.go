@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/query"
@@ -19,8 +20,8 @@ type groupJSON struct {
 	Ranked       []string       `json:"ranked"` // best first
 	Reference    string         `json:"reference"`
 	Responses    []string       `json:"responses"`
-	Eligible     []bool         `json:"eligible"`
-	FormatScores []float64      `json:"format_scores"` // 0..1
+	Eligible     []*bool        `json:"eligible"`
+	FormatScores []*float64     `json:"format_scores"` // 0..1
 	Epoch        *int           `json:"epoch"`
 	Step         *int           `json:"step"`
 	Update       *bool          `json:"update"`
@@ -40,7 +41,24 @@ func decodeGroup(data []byte, size int, l limits) (groupJSON, error) {
 	if err := strict.UnmarshalTexts("group", data, &g, texts); err != nil {
 		return g, err
 	}
+	if i, null := nullAmong(data, g.Responses); null {
+		return g, fmt.Errorf("group of query %q: responses[%d]: is null, want a string", g.QueryID, i)
+	}
 	return g, g.check(size, l)
+}
+
+// nullAmong finds a response that is null. encoding/json reads it as "", which
+// would be rewarded as an answer that was given and empty.
+func nullAmong(data []byte, responses []string) (index int, null bool) {
+	if !slices.Contains(responses, "") {
+		return 0, false
+	}
+	var again struct{ Responses []*string }
+	if err := json.Unmarshal(data, &again); err != nil {
+		return 0, false // it was decoded before
+	}
+	index = slices.Index(again.Responses, nil)
+	return index, index >= 0
 }
 
 func (g groupJSON) check(size int, l limits) error {
@@ -77,14 +95,25 @@ func (g groupJSON) check(size int, l limits) error {
 	case g.DeadlineMS != nil && *g.DeadlineMS < 1:
 		return fail("deadline_ms: %d is below 1", *g.DeadlineMS)
 	}
+	if err := l.checkQuery(g.query()); err != nil {
+		return err
+	}
+	if len(g.Reference) > l.MaxResponseBytes {
+		return fail("reference: %d bytes are more than limits.max_response_bytes = %d", len(g.Reference), l.MaxResponseBytes)
+	}
 	for i, text := range g.Responses {
 		if len(text) > l.MaxResponseBytes {
 			return fail("responses[%d]: %d bytes are more than limits.max_response_bytes = %d", i, len(text), l.MaxResponseBytes)
 		}
 	}
 	for i, s := range g.FormatScores {
-		if !inUnit(s) {
-			return fail("format_scores[%d]: %v is not in 0..1", i, s)
+		if s == nil || !inUnit(*s) {
+			return fail("format_scores[%d]: is not a number in 0..1", i)
+		}
+	}
+	for i, b := range g.Eligible {
+		if b == nil {
+			return fail("eligible[%d]: is neither true nor false", i)
 		}
 	}
 	return nil
@@ -101,10 +130,10 @@ func (g groupJSON) query() query.Query {
 func (g groupJSON) response(i int, text string) rank.Response {
 	r := rank.Response{Text: text}
 	if len(g.Eligible) > 0 {
-		r.Ineligible = !g.Eligible[i]
+		r.Ineligible = !*g.Eligible[i]
 	}
 	if len(g.FormatScores) > 0 {
-		r.Format = &g.FormatScores[i]
+		r.Format = g.FormatScores[i]
 	}
 	return r
 }
@@ -136,12 +165,23 @@ func decodeResponse(data []byte, l limits) (responseJSON, error) {
 	switch {
 	case err != nil:
 		return r, err
+	case r.Text == "" && !hasText(data):
+		return r, fmt.Errorf("response: text: missing")
 	case len(r.Text) > l.MaxResponseBytes:
 		return r, fmt.Errorf("response: text: %d bytes are more than limits.max_response_bytes = %d", len(r.Text), l.MaxResponseBytes)
 	case r.FormatScore != nil && !inUnit(*r.FormatScore):
 		return r, fmt.Errorf("response: format_score: %v is not in 0..1", *r.FormatScore)
 	}
 	return r, nil
+}
+
+// hasText tells an empty response from none.
+func hasText(data []byte) bool {
+	if data[0] == '"' {
+		return true
+	}
+	var r struct{ Text *string }
+	return json.Unmarshal(data, &r) == nil && r.Text != nil
 }
 
 // apply overrides what the group said when it was opened.
@@ -155,14 +195,47 @@ func (r responseJSON) apply(to rank.Response) rank.Response {
 	return to
 }
 
-// queryJSON is what CreateBuffer reads: a query with its ranked responses.
-func decodeQuery(data []byte) (query.Query, error) {
+// decodeQuery reads a query with its ranked responses.
+func (e *Engine) decodeQuery(data []byte) (query.Query, error) {
 	var q query.Query
 	texts := map[string]any{"ranked": &q.Ranked}
 	if err := strict.UnmarshalTexts("query", data, &q, texts); err != nil {
 		return q, err
 	}
+	if err := e.limits.checkQuery(q); err != nil {
+		return q, err
+	}
+	q = e.answers(q)
 	return q, q.Validate()
+}
+
+// answers takes the reasoning out of the ranked responses: neither the judge nor
+// an anchor may hold it. One without an answer becomes empty, which
+// query.Validate refuses.
+func (e *Engine) answers(q query.Query) query.Query {
+	ranked := make([]string, len(q.Ranked))
+	for i, text := range q.Ranked {
+		ranked[i] = e.reasoning.Answer(text)
+	}
+	q.Ranked = ranked
+	return q
+}
+
+// checkQuery bounds what a query may hold.
+func (l limits) checkQuery(q query.Query) error {
+	size := len(q.Prompt.Text)
+	for _, m := range q.Prompt.Messages {
+		size += len(m.Content)
+	}
+	if size > l.MaxResponseBytes {
+		return fmt.Errorf("query %q: query: %d bytes are more than limits.max_response_bytes = %d", q.ID, size, l.MaxResponseBytes)
+	}
+	for i, text := range q.Ranked {
+		if len(text) > l.MaxResponseBytes {
+			return fmt.Errorf("query %q: ranked[%d]: %d bytes are more than limits.max_response_bytes = %d", q.ID, i, len(text), l.MaxResponseBytes)
+		}
+	}
+	return nil
 }
 
 // itemJSON is one entry of Poll's answer.

@@ -52,6 +52,9 @@ func (e *Engine) Check(ctx context.Context) error {
 	if e.judge.config.Type == judge.TypeSimulated {
 		return nil
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)() // Close does not wait for endpoints
 	if err := judge.Preflight(ctx, e.judge.config); err != nil {
 		return fmt.Errorf("engine: check: %w: %w", ErrJudge, err)
 	}

@@ -15,8 +15,7 @@ type queue struct {
 	validate int           // of the next validation group
 }
 
-// ordered takes the next training ordinal and, for a group that updates, a
-// place in the queue. The caller holds e.mu.
+// queueOf is the query's queue. The caller holds e.mu.
 func (e *Engine) queueOf(id string) *queue {
 	q := e.queues[id]
 	if q == nil {
@@ -51,14 +50,24 @@ func (q *queue) enter() (before <-chan struct{}, after chan struct{}) {
 	return before, after
 }
 
+// leave is called when the group has taken effect.
+func (q *queue) leave(after chan struct{}) {
+	q.waiting--
+	if q.tail == after {
+		q.tail = nil
+	}
+	close(after)
+}
+
 // proposal is the maintenance of a group scored with "update": false.
 type proposal struct {
-	queryID string
+	groupID string
 	ordinal int
 	base    *buffer.Buffer
 	next    *buffer.Buffer
 	spec    groupJSON // without its texts
 }
 
-// maxProposals bounds what one scorer remembers of groups never updated.
-const maxProposals = 65536
+// maxProposals bounds what is remembered, for one query, of groups that the
+// caller never comes back for.
+const maxProposals = 64

@@ -14,7 +14,7 @@ import (
 // returns them as JSON, [{"text", "weight"}]. It changes nothing: give them back
 // with the query to use them. Ending ctx or closing the scorer cancels it.
 func (e *Engine) Rubrics(ctx context.Context, queryJSON []byte) ([]byte, error) {
-	q, err := decodeQuery(queryJSON)
+	q, err := e.decodeQuery(queryJSON)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}

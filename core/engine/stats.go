@@ -29,12 +29,15 @@ func newStats() stats {
 	return stats{groups: map[rank.Status]int{}, steps: map[int]*stepStats{}}
 }
 
-func (s *stats) add(done completed) {
+func (s *stats) add(f *flight, done completed) {
 	if done.err != nil {
 		s.groups[rank.GroupFailed]++
 		return
 	}
 	s.groups[done.result.GroupStatus]++
+	if f.spec.Validate || len(done.result.Rewards) < 2 {
+		return // nothing that could spread
+	}
 	step := s.steps[done.result.Step]
 	if step == nil {
 		step = new(stepStats)

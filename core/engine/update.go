@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 )
@@ -9,24 +10,28 @@ import (
 // propose remembers what a group scored with "update": false would do. The
 // caller holds e.mu.
 func (e *Engine) propose(f *flight, base, next *buffer.Buffer) {
-	if len(e.proposed) >= maxProposals {
-		for id := range e.proposed { // any one: the caller never comes back for them
-			delete(e.proposed, id)
-			break
-		}
-	}
 	spec := groupJSON{QueryID: f.spec.QueryID, Step: f.spec.Step, Tag: f.spec.Tag, Mark: f.spec.Mark}
-	e.proposed[f.id] = &proposal{queryID: f.spec.QueryID, ordinal: f.ordinal, base: base, next: next, spec: spec}
+	all := append(e.proposed[spec.QueryID], proposal{groupID: f.id, ordinal: f.ordinal, base: base, next: next, spec: spec})
+	e.proposed[spec.QueryID] = all[max(0, len(all)-maxProposals):]
 }
 
 // forget drops the proposals of a query whose buffer has moved on: they could
 // only be refused. The caller holds e.mu.
-func (e *Engine) forget(queryID string) {
-	for id, p := range e.proposed {
-		if p.queryID == queryID {
-			delete(e.proposed, id)
+func (e *Engine) forget(queryID string) { delete(e.proposed, queryID) }
+
+// findProposal looks a group up. The caller holds e.mu.
+func (e *Engine) findProposal(groupID string) (proposal, bool) {
+	// query_id/step/ordinal: the id may hold slashes, the other two do not.
+	queryID := groupID
+	for range 2 {
+		queryID = queryID[:max(0, strings.LastIndexByte(queryID, '/'))]
+	}
+	for _, p := range e.proposed[queryID] {
+		if p.groupID == groupID {
+			return p, true
 		}
 	}
+	return proposal{}, false
 }
 
 // Update applies the maintenance of a group scored with "update": false. It is
@@ -34,32 +39,44 @@ func (e *Engine) forget(queryID string) {
 // of the query is about to move it.
 func (e *Engine) Update(groupID string) error {
 	e.journal.enter()
-	written, err := e.applyProposal(groupID)
+	written, leave, err := e.applyProposal(groupID)
 	e.journal.leave(written)
+	leave()
 	return err
 }
 
-func (e *Engine) applyProposal(groupID string) (entry, error) {
+// applyProposal commits a proposal. It takes a place in the query's queue, so
+// that no later group commits before this commit is written down; leave gives
+// the place up.
+func (e *Engine) applyProposal(groupID string) (written entry, leave func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	leave = func() {}
 	if e.closed {
-		return entry{}, ErrClosed
+		return entry{}, leave, ErrClosed
 	}
-	p := e.proposed[groupID]
-	if p == nil {
-		return entry{}, fmt.Errorf("engine: update: %w: group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", ErrStale, groupID)
+	p, ok := e.findProposal(groupID)
+	if !ok {
+		return entry{}, leave, fmt.Errorf("engine: update: %w: group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", ErrStale, groupID)
 	}
-	q := e.queues[p.queryID]
-	if q != nil && q.waiting > 0 {
-		return entry{}, fmt.Errorf("engine: update: %w: %d groups of query %q are in flight", ErrBusy, q.waiting, p.queryID)
+	id := p.spec.QueryID
+	q := e.queueOf(id)
+	if q.waiting > 0 {
+		return entry{}, leave, fmt.Errorf("engine: update: %w: %d groups of query %q are in flight", ErrBusy, q.waiting, id)
 	}
-	r, _ := e.store.Get(p.queryID)
+	r, _ := e.store.Get(id)
 	if r.Tagged(p.spec.Tag) {
-		return entry{}, fmt.Errorf("engine: update: %w: group %q was applied before under its tag %q", ErrStale, groupID, p.spec.Tag)
+		return entry{}, leave, fmt.Errorf("engine: update: %w: group %q was applied before under its tag %q", ErrStale, groupID, p.spec.Tag)
 	}
-	if err := e.store.CommitTagged(p.queryID, p.base, p.next, max(r.Ordinal, p.ordinal+1), p.spec.Tag); err != nil {
-		return entry{}, fmt.Errorf("engine: update: group %q: %w", groupID, err)
+	if err := e.store.CommitTagged(id, p.base, p.next, max(r.Ordinal, p.ordinal+1), p.spec.Tag); err != nil {
+		return entry{}, leave, fmt.Errorf("engine: update: group %q: %w", groupID, err)
 	}
-	e.forget(p.queryID)
-	return e.entryOf(p.spec), nil
+	e.forget(id)
+	_, after := q.enter()
+	leave = func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		q.leave(after)
+	}
+	return e.entryOf(p.spec), leave, nil
 }

@@ -35,7 +35,7 @@ func (c *client) decode(body []byte, logProbs bool) (Reply, error) {
 	if err := json.Unmarshal(body, &got); err != nil {
 		return Reply{}, &Error{Failure: Failed, StatusCode: http.StatusOK, Err: fmt.Errorf(
 			"%s does not answer like an OpenAI-compatible endpoint (%w); is the path of judge.base_url right? It said: %q",
-			c.url.Redacted(), err, c.hide(clip(string(body))))}
+			c.url.Redacted(), err, clip(c.hide(string(body))))}
 	}
 	reply := Reply{Usage: usageOf(got.Usage)}
 	if len(got.Choices) == 0 {
@@ -57,7 +57,7 @@ func (c *client) decode(body []byte, logProbs bool) (Reply, error) {
 	case choice.FinishReason == openai.FinishReasonContentFilter:
 		return reply, &Error{Failure: Failed, Err: errors.New("the endpoint's content filter withheld the answer")}
 	case choice.Message.Refusal != "":
-		return reply, &Error{Failure: Failed, Err: fmt.Errorf("the model refused: %q", c.hide(clip(choice.Message.Refusal)))}
+		return reply, &Error{Failure: Failed, Err: fmt.Errorf("the model refused: %q", clip(c.hide(choice.Message.Refusal)))}
 	case reasoning > 0:
 		return reply, emptyAnswer(reply, fmt.Sprintf(" (%d bytes of reasoning and nothing after it; thinking can be turned off "+
 			"for many models with judge.extra_body = {\"chat_template_kwargs\": {\"enable_thinking\": false}})", reasoning))

@@ -17,7 +17,7 @@ func (c *client) statusError(resp *http.Response, body []byte, promptSize int) *
 	api := c.apiError(resp.StatusCode, resp.Status, body)
 	if 300 <= resp.StatusCode && resp.StatusCode < 400 {
 		return &Error{Failure: Failed, StatusCode: resp.StatusCode, Err: fmt.Errorf(
-			"%s redirects to %q: set judge.base_url to where the endpoint is: %w", c.url.Redacted(), c.hide(clip(resp.Header.Get("Location"))), api)}
+			"%s redirects to %q: set judge.base_url to where the endpoint is: %w", c.url.Redacted(), clip(c.hide(resp.Header.Get("Location"))), api)}
 	}
 	e := c.explain(resp.StatusCode, api, promptSize)
 	e.RetryAfter = retryAfter(resp.Header, time.Now())

@@ -95,7 +95,8 @@ func badURL(raw string, schemes ...string) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("%q is not a URL with a host and one of the schemes %s", u.Redacted(), strings.Join(schemes, ", "))
+	// The address itself may hold a password in a place nobody would look for.
+	return fmt.Sprintf("not a URL with a host and one of the schemes %s", strings.Join(schemes, ", "))
 }
 
 // key returns the API key, "" if none is configured.

@@ -117,7 +117,7 @@ func (d *Document) place(t Text) error {
 		d.Query.Text = t.Body
 	case strings.HasPrefix(t.ID, "QUERY") && d.Query.Text == "":
 		_, role, _ := strings.Cut(t.ID, " ")
-		if !validRole(role) || t.ID != queryID(len(d.Query.Messages), role) {
+		if !query.ValidRole(role) || t.ID != queryID(len(d.Query.Messages), role) {
 			return fmt.Errorf("unexpected text %q", t.ID)
 		}
 		d.Query.Messages = append(d.Query.Messages, query.Message{Role: role, Content: t.Body})

@@ -81,24 +81,11 @@ func checkQuery(q query.Prompt) error {
 		return fmt.Errorf("%w: Query: must not be empty", ErrVars)
 	}
 	for i, m := range q.Messages {
-		if !validRole(m.Role) {
+		if !query.ValidRole(m.Role) {
 			return fmt.Errorf("%w: query[%d].role: %q: want 1 to 32 letters, digits, _ or -", ErrVars, i, m.Role)
 		}
 	}
 	return nil
-}
-
-// validRole keeps a role short and free of whatever a marker is made of.
-func validRole(role string) bool {
-	if len(role) < 1 || len(role) > 32 {
-		return false
-	}
-	for _, c := range []byte(role) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
 }
 
 // checkOrder wants every id of the manager's order to be one of those shown,

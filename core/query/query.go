@@ -29,6 +29,19 @@ type Prompt struct {
 	Messages []Message
 }
 
+// ValidRole keeps a role short and free of whatever a marker is made of.
+func ValidRole(role string) bool {
+	if len(role) < 1 || len(role) > 32 {
+		return false
+	}
+	for _, c := range []byte(role) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
 // Empty reports whether nothing was given.
 func (p Prompt) Empty() bool { return p.Text == "" && len(p.Messages) == 0 }
 
@@ -103,6 +116,11 @@ func (q Query) Validate() error {
 	}
 	if q.Prompt.Empty() {
 		return fmt.Errorf("%w %q: query: needed the first time a query is seen", ErrInvalid, q.ID)
+	}
+	for i, m := range q.Prompt.Messages {
+		if !ValidRole(m.Role) {
+			return fmt.Errorf("%w %q: query[%d].role: %q: want 1 to 32 letters, digits, _ or -", ErrInvalid, q.ID, i, m.Role)
+		}
 	}
 	for i, r := range q.Rubrics {
 		if strings.TrimSpace(r.Text) == "" {

@@ -28,9 +28,12 @@ func (c Common) Shared() Common { return c }
 // Check implements Method for methods that take any group.
 func (c Common) Check(Spec) error { return nil }
 
+// maxWeight keeps every sum of rewards finite.
+const maxWeight = 1e6
+
 func (c Common) validate() error {
-	if math.IsNaN(c.FormatWeight) || math.IsInf(c.FormatWeight, 0) {
-		return fmt.Errorf("format_weight: %v is not a finite number", c.FormatWeight)
+	if !(math.Abs(c.FormatWeight) <= maxWeight) {
+		return fmt.Errorf("format_weight: %v is not a number within -%g..%g", c.FormatWeight, maxWeight, maxWeight)
 	}
 	return reward.CheckFormatName(c.FormatCheck)
 }

@@ -258,8 +258,9 @@ func (g *Group) Remark(key string, value any) {
 }
 
 func (g *Group) note(err error) {
-	if g.firstError == "" {
-		g.firstError = err.Error()
+	// Of several failures the same one is told however the calls interleave.
+	if text := err.Error(); g.firstError == "" || text < g.firstError {
+		g.firstError = text
 	}
 }
 

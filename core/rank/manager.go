@@ -2,6 +2,7 @@ package rank
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
@@ -11,17 +12,21 @@ import (
 
 // manage updates the buffer by a manager call instead of by rule (RankBuffer,
 // Appendix G): at once, or with look-ahead at the query's next visit.
-func (m *RankBuffer) manage(ctx context.Context, g *Group, base *buffer.Buffer, buckets [][]*Candidate) *buffer.Buffer {
+func (m *RankBuffer) manage(ctx context.Context, g *Group, base *buffer.Buffer, buckets [][]*Candidate) (*buffer.Buffer, error) {
 	next := base.Count(g.Epoch)
 	if base.Frozen(g.Epoch, m.options()) {
-		return next
+		return next, nil
 	}
 	order := combined(base, buckets)
 	pending := &buffer.Pending{Order: order, Keep: min(m.K0, len(order)), Epoch: g.Epoch, Step: g.Step}
 	if m.Manager == "llm_lookahead" {
-		return next.WithPending(pending)
+		return next.WithPending(pending), nil
 	}
-	return m.choose(ctx, g, next, pending, nil)
+	chosen, err := m.choose(ctx, g, next, pending, nil)
+	if err != nil {
+		g.FailCall(err) // no maintenance
+	}
+	return chosen, nil
 }
 
 // applyPending makes the update that look-ahead delayed, before the new group's
@@ -36,7 +41,12 @@ func (m *RankBuffer) applyPending(ctx context.Context, g *Group) (*buffer.Buffer
 	if err != nil {
 		return nil, err
 	}
-	return m.choose(ctx, g, g.Buffer.WithPending(nil), pending, texts(g.Present(cs, "lookahead"))), nil
+	chosen, err := m.choose(ctx, g, g.Buffer.WithPending(nil), pending, texts(g.Present(cs, "lookahead")))
+	if err != nil {
+		g.FailCall(err) // the update stays pending
+		return g.Buffer, nil
+	}
+	return chosen, nil
 }
 
 // combined is the order of anchors and rollouts, worst first. A rollout that
@@ -61,11 +71,11 @@ func combined(base *buffer.Buffer, buckets [][]*Candidate) []buffer.Placed {
 	return order
 }
 
-// choose asks the manager for the next anchors. Whatever goes wrong leaves the
-// anchors as they are and is remarked in the result's detail; it does not make
-// the group partial, or a delayed update that cannot be had would come back at
-// every visit.
-func (m *RankBuffer) choose(ctx context.Context, g *Group, base *buffer.Buffer, pending *buffer.Pending, lookahead []string) *buffer.Buffer {
+// choose asks the manager for the next anchors. An invalid answer leaves the
+// anchors as they are and is remarked in the result's detail; it is no failed
+// call, or a delayed update would come back at every visit of a judge that cannot
+// make it.
+func (m *RankBuffer) choose(ctx context.Context, g *Group, base *buffer.Buffer, pending *buffer.Pending, lookahead []string) (*buffer.Buffer, error) {
 	v := prompt.Vars{Keep: pending.Keep, Lookahead: lookahead}
 	for _, item := range pending.Order {
 		if item.Anchor {
@@ -87,9 +97,12 @@ func (m *RankBuffer) choose(ctx context.Context, g *Group, base *buffer.Buffer, 
 		}
 		return ids, err
 	})
-	if err != nil {
+	if errors.Is(err, judge.ErrUnusable) {
 		g.Remark("manager_error", err.Error())
-		return base
+		return base, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rankbuffer: manager: %w", err)
 	}
 	var next []string
 	for i, item := range pending.Order {
@@ -97,5 +110,5 @@ func (m *RankBuffer) choose(ctx context.Context, g *Group, base *buffer.Buffer, 
 			next = append(next, item.Text)
 		}
 	}
-	return base.Replace(next, pending.Epoch, pending.Step)
+	return base.Replace(next, pending.Epoch, pending.Step), nil
 }

@@ -96,7 +96,7 @@ func (m *RankBuffer) Rank(ctx context.Context, g *Group) (Outcome, error) {
 	out := m.positions(g, base, at)
 	if g.Validate || g.Size == 1 {
 		out.Rewards = onScale(g, base, at)
-		if !g.Validate {
+		if !g.Validate && g.unhurt() {
 			out.Buffer, err = m.maintain(ctx, g, base, m.buckets(g, base, at))
 		}
 		return out, err
@@ -194,16 +194,17 @@ func (m *RankBuffer) bootstrap(ctx context.Context, g *Group) (Outcome, error) {
 	for i, c := range order {
 		tiers[i] = Tier{c}
 	}
-	return Outcome{
-		Rewards: g.LinearRewards(tiers),
-		Buffer:  buffer.New(buffer.Bootstrap, texts(order), m.K0, g.Epoch, g.Step),
-	}, nil
+	out := Outcome{Rewards: g.LinearRewards(tiers)}
+	if b := buffer.New(buffer.Bootstrap, texts(order), m.K0, g.Epoch, g.Step); len(b.Anchors) >= 2 {
+		out.Buffer = b // without dedupe all texts may be one
+	}
+	return out, nil
 }
 
 // maintain is Algorithm 2, or the manager call that replaces it.
 func (m *RankBuffer) maintain(ctx context.Context, g *Group, base *buffer.Buffer, buckets [][]*Candidate) (*buffer.Buffer, error) {
 	if m.Manager != "" {
-		return m.manage(ctx, g, base, buckets), nil
+		return m.manage(ctx, g, base, buckets)
 	}
 	sigma := make([][]string, len(buckets))
 	for p, bucket := range buckets {

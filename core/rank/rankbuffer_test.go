@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/reward"
@@ -88,7 +89,10 @@ func TestRankBufferVariants(t *testing.T) {
 			"left:0.5 ranked:1 ranked:2 ranked:3 ranked:4 refine:4.2 ranked:5 ranked:6 ranked:7 right:9"},
 		"max anchors": {`"max_anchors": 4`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1},
 			"left:0.5 ranked:3 ranked:5 right:9"},
-		"coarse only": {`"coarse_only": true`, []float64{2, 0, 2, 4, 2}, map[string]int{"coarse": 5}, ""},
+		// The order within a crowded interval is unknown then; its middle one in
+		// presentation order is added.
+		"coarse only": {`"coarse_only": true`, []float64{2, 0, 2, 4, 2}, map[string]int{"coarse": 5},
+			"left:0.5 ranked:1 ranked:3 refine:4.3 ranked:5 ranked:7 right:9"},
 		"manager": {`"manager": "llm"`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1, "manager": 1},
 			"llm:0.5 llm:4.1 llm:4.3 llm:9"},
 		"look-ahead": {`"manager": "llm_lookahead"`, []float64{2, 0, 1, 4, 3}, map[string]int{"coarse": 5, "fine": 1},
@@ -150,18 +154,155 @@ func TestLookAheadAppliesAtTheNextVisit(t *testing.T) {
 }
 
 func TestInvalidManagerLeavesTheAnchors(t *testing.T) {
-	o := &oracle{fail: func(d prompt.Document) error {
+	o := &oracle{say: func(_ judge.Request, d prompt.Document) string {
 		if d.Kind == prompt.Manager {
-			return errors.New("no")
+			return `{"keep_anchor_ids": [0, 1], "add_rollout_ids": [0]}` // three of four
 		}
-		return nil
+		return ""
 	}}
-	res, next := score(t, method(t, `{"name": "rankbuffer", "manager": "llm"}`), o, Spec{}, responsesOf(text(9, "a"), text(4, "b")), nil)
+	group := responsesOf(text(9, "a"), text(4, "b"))
+	res, next := score(t, method(t, `{"name": "rankbuffer", "manager": "llm"}`), o, Spec{}, group, nil)
 	if got, want := sources(next), "ranked:1 ranked:3 ranked:5 ranked:7"; got != want {
 		t.Errorf("buffer %s, want %s", got, want)
 	}
-	if res.GroupStatus != OK || res.Detail["manager_error"] == nil {
-		t.Errorf("status %s, detail %v: want ok and the error remarked", res.GroupStatus, res.Detail)
+	if res.GroupStatus != OK || res.Detail["manager_error"] == nil || next.Groups != 1 {
+		t.Errorf("status %s, detail %v, %d groups: want ok and the error remarked", res.GroupStatus, res.Detail, next.Groups)
+	}
+	// With look-ahead, the update that cannot be made is dropped, not tried again.
+	m := method(t, `{"name": "rankbuffer", "manager": "llm_lookahead"}`)
+	_, first := score(t, m, o, Spec{}, group, nil)
+	_, second := score(t, m, o, Spec{Buffer: first, Epoch: 1}, responsesOf(text(2, "c"), text(6, "d")), nil)
+	if got := sources(second); got != "ranked:1 ranked:3 ranked:5 ranked:7" || second.Pending.Epoch != 1 {
+		t.Errorf("buffer %s, pending update of epoch %d", got, second.Pending.Epoch)
+	}
+}
+
+func TestFailedManagerIsNoMaintenance(t *testing.T) {
+	o := &oracle{fail: func(d prompt.Document) error {
+		if d.Kind == prompt.Manager {
+			return errors.New("down")
+		}
+		return nil
+	}}
+	group := responsesOf(text(9, "a"), text(4, "b"))
+	res, next := score(t, method(t, `{"name": "rankbuffer", "manager": "llm"}`), o, Spec{}, group, nil)
+	if next != nil || res.GroupStatus != Partial || !slices.Equal(res.Rewards, []float64{1, -1}) {
+		t.Errorf("buffer changed: %t, status %s, rewards %v", next != nil, res.GroupStatus, res.Rewards)
+	}
+	// With look-ahead, the update stays due.
+	m := method(t, `{"name": "rankbuffer", "manager": "llm_lookahead"}`)
+	_, first := score(t, m, o, Spec{}, group, nil)
+	res, second := score(t, m, o, Spec{Buffer: first, Epoch: 1}, group, nil)
+	if second != nil || res.GroupStatus != Partial {
+		t.Errorf("buffer changed: %t, status %s", second != nil, res.GroupStatus)
+	}
+}
+
+func TestManagerDetails(t *testing.T) {
+	o := &oracle{}
+	// A rollout that repeats an anchor is not offered a second time.
+	_, next := score(t, method(t, `{"name": "rankbuffer", "manager": "llm"}`), o, Spec{}, responsesOf(text(5, "ranked"), text(9, "b")), nil)
+	last := o.asked[len(o.asked)-1]
+	if last.Kind != prompt.Manager || len(last.Candidates) != 1 || len(next.Anchors) != 4 {
+		t.Errorf("manager was shown %d rollouts, buffer %s", len(last.Candidates), sources(next))
+	}
+	// Validation leaves a delayed update for the next training group.
+	m := method(t, `{"name": "rankbuffer", "manager": "llm_lookahead"}`)
+	_, first := score(t, m, &oracle{}, Spec{}, responsesOf(text(9, "a"), text(4, "b")), nil)
+	res, _ := score(t, m, &oracle{}, Spec{Buffer: first, Validate: true}, responsesOf(text(6, "c")), nil)
+	if res.Calls["manager"] != 0 || *res.Positions[0] != 3 {
+		t.Errorf("validation asked %v, position %d on the buffer as it was", res.Calls, *res.Positions[0])
+	}
+	// A frozen buffer needs no manager.
+	frozen := method(t, `{"name": "rankbuffer", "manager": "llm", "freeze_after_epochs": 1}`)
+	_, first = score(t, frozen, &oracle{}, Spec{Epoch: 0}, responsesOf(text(9, "a"), text(4, "b")), nil)
+	res, second := score(t, frozen, &oracle{}, Spec{Buffer: first, Epoch: 1}, responsesOf(text(10, "c"), text(2, "d")), nil)
+	if res.Calls["manager"] != 0 || sources(second) != sources(first) || second.Groups != 2 {
+		t.Errorf("frozen: calls %v, %s became %s", res.Calls, sources(first), sources(second))
+	}
+}
+
+func TestMaintenanceOptionsReachTheBuffer(t *testing.T) {
+	run := func(options string, groups int) *buffer.Buffer {
+		m := method(t, `{"name": "rankbuffer", `+options+`}`)
+		var b *buffer.Buffer
+		for i := range groups { // all above the scale: the inner anchors see nobody
+			_, b = score(t, m, &oracle{}, Spec{Buffer: b, Epoch: i}, responsesOf(text(float64(20+i), "a"), text(float64(20+i)+0.5, "b")), nil)
+		}
+		return b
+	}
+	for _, tt := range []struct {
+		options string
+		groups  int
+		want    string
+	}{
+		{`"freeze_after_epochs": 1`, 3, "ranked:1 ranked:3 ranked:5 ranked:7 right:20.5"},
+		{`"freeze_after_epochs": 2`, 3, "ranked:1 ranked:3 ranked:5 ranked:7 right:20.5 right:21.5"},
+		{`"prune_after_epochs": 2`, 1, "ranked:1 ranked:3 ranked:5 ranked:7 right:20.5"},
+		{`"prune_after_epochs": 2`, 2, "ranked:1 ranked:7 right:20.5 right:21.5"},
+		{`"prune_after_epochs": 3`, 2, "ranked:1 ranked:3 ranked:5 ranked:7 right:20.5 right:21.5"},
+		{`"prune_after_epochs": 3`, 3, "ranked:1 ranked:7 right:20.5 right:21.5 right:22.5"},
+	} {
+		if got := sources(run(tt.options, tt.groups)); got != tt.want {
+			t.Errorf("%s after %d groups: %s, want %s", tt.options, tt.groups, got, tt.want)
+		}
+	}
+}
+
+func TestRepeatedAnchorIsJudgedAndNotAdded(t *testing.T) {
+	o := &oracle{}
+	res, next := score(t, method(t, `{"name": "rankbuffer"}`), o, Spec{}, responsesOf(text(1, "ranked"), text(6, "b")), nil)
+	if res.Calls["coarse"] != 2 || *res.Positions[0] != 0 {
+		t.Errorf("calls %v, position %d", res.Calls, *res.Positions[0])
+	}
+	if got := sources(next); got != "ranked:1 ranked:3 ranked:5 ranked:7" || !next.Seen[0].Left {
+		t.Errorf("buffer %s, left boundary marked: %t", got, next.Seen[0].Left)
+	}
+}
+
+func TestBootstrapNeedsTwoAnswers(t *testing.T) {
+	for _, options := range []string{`"init": "bootstrap"`, `"init": "bootstrap", "dedupe": false`} {
+		res, next := score(t, method(t, `{"name": "rankbuffer", `+options+`}`), &oracle{}, Spec{}, responsesOf(text(3, "a"), text(3, "a"), ""), nil)
+		if next != nil || res.GroupStatus != OK || res.Rewards[2] != -1 {
+			t.Errorf("%s: buffer started: %t, %+v", options, next != nil, res)
+		}
+	}
+}
+
+func TestFailedTakesNoFormatReward(t *testing.T) {
+	one := 1.0
+	o := &oracle{fail: func(d prompt.Document) error {
+		if d.Kind == prompt.Coarse && qualityOf(d.Candidates[0].Body) == 6 {
+			return errors.New("down")
+		}
+		return nil
+	}}
+	group := []Response{{Text: text(2, "a")}, {Text: text(6, "b"), Format: &one}, {Text: text(9, "c"), Format: &one}}
+	res, _ := score(t, method(t, `{"name": "rankbuffer"}`), o, Spec{}, group, nil)
+	if mean := (res.Rewards[0] + res.Rewards[2]) / 2; res.Rewards[0] != -1 || res.Rewards[2] != 1.2 || res.Rewards[1] != mean {
+		t.Errorf("rewards %v, want -1, their mean and 1.2", res.Rewards)
+	}
+}
+
+func TestTheSameFailureIsToldEveryTime(t *testing.T) {
+	o := &oracle{fail: func(d prompt.Document) error { return fmt.Errorf("down at %s", d.Candidates[0].Body) }}
+	group := responsesOf(text(2, "a"), text(6, "b"), text(9, "c"), text(1, "d"))
+	first, _ := score(t, method(t, `{"name": "rankbuffer"}`), o, Spec{}, group, nil)
+	for range 20 {
+		if res, _ := score(t, method(t, `{"name": "rankbuffer"}`), o, Spec{}, group, nil); res.Error != first.Error {
+			t.Fatalf("error %q, then %q", first.Error, res.Error)
+		}
+	}
+}
+
+func TestStatusSeverity(t *testing.T) {
+	for _, tt := range []struct{ a, b, want Status }{
+		{JudgeFailed, "", JudgeFailed}, {JudgeFailed, Truncated, Truncated}, {Timeout, Truncated, Timeout},
+		{Cancelled, Timeout, Cancelled}, {JudgeFailed, Cancelled, Cancelled},
+	} {
+		if worse(tt.a, tt.b) != tt.want || worse(tt.b, tt.a) != tt.want {
+			t.Errorf("worse of %q and %q is %q and %q, want %q", tt.a, tt.b, worse(tt.a, tt.b), worse(tt.b, tt.a), tt.want)
+		}
 	}
 }
 
