@@ -36,7 +36,7 @@ func TestRecordValidate(t *testing.T) {
 		{"query_id: not UTF-8", func(r *Record) { r.Query.ID = bad }, ErrInvalid},
 		{"query: not UTF-8", func(r *Record) { r.Query.Prompt = query.Prompt{Text: bad} }, ErrInvalid},
 		{"query[0]: not UTF-8", func(r *Record) { r.Query.Prompt.Messages[0].Content = bad }, ErrInvalid},
-		{"query[0].role", func(r *Record) { r.Query.Prompt.Messages[0].Role = bad }, ErrInvalid},
+		{"query[0].role", func(r *Record) { r.Query.Prompt.Messages[0].Role = bad }, query.ErrInvalid},
 		{"rubrics[0].text: not UTF-8", func(r *Record) { r.Query.Rubrics[0].Text = bad }, ErrInvalid},
 		{"ranked[1]: not UTF-8", func(r *Record) { r.Query.Ranked[1] = bad }, ErrInvalid},
 		{"ordinal", func(r *Record) { r.Ordinal = -1 }, ErrInvalid},

@@ -625,3 +625,24 @@ func TestSnapshotIsAConsistentPoint(t *testing.T) {
 		t.Errorf("all snapshots saw the same point: %v", seen)
 	}
 }
+
+func TestRestoreWaitsForTheJournalToEnd(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, ranked4, nil)
+	snap := filepath.Join(dir, "snap")
+	if err := e.Journal(filepath.Join(dir, "journal"), snap); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Restore(snap); !errors.Is(err, ErrBusy) {
+		t.Errorf("restore under an open journal: %v, want busy", err)
+	}
+	if err := errors.Join(e.Journal("", ""), e.Restore(snap)); err != nil {
+		t.Error(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Journal(filepath.Join(dir, "late"), ""); !errors.Is(err, ErrClosed) {
+		t.Errorf("journal after close: %v", err)
+	}
+}

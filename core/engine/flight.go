@@ -22,6 +22,7 @@ type flight struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	queue  *queue
 	before <-chan struct{} // closed when the group's turn has come; nil: it is now
 	after  chan struct{}   // closed when it has taken effect; nil: nobody waits on it
 
@@ -51,10 +52,10 @@ func (e *Engine) launch(data []byte, size int, private chan<- completed) (*fligh
 	f.ctx, f.cancel = context.WithCancelCause(e.ctx)
 	e.last++
 	f.ticket = e.last
-	q := e.queueOf(spec.QueryID)
-	f.id, f.ordinal = q.groupID(spec)
+	f.queue = e.queueOf(spec.QueryID)
+	f.id, f.ordinal = f.queue.groupID(spec)
 	if spec.updates() {
-		f.before, f.after = q.enter()
+		f.before, f.after = f.queue.enter()
 	}
 	e.flights[f.ticket] = f
 	e.startClock(f, size >= 0)
@@ -170,7 +171,7 @@ func (e *Engine) pass(f *flight) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.queues[f.spec.QueryID].leave(f.after)
+	f.queue.leave(f.after)
 }
 
 // judgeGroup runs the method on the buffer as it is now.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -80,23 +81,38 @@ func (e *Engine) Journal(path, snapshot string) error {
 			return fmt.Errorf("engine: journal: %w", fileError(err))
 		}
 	}
-	e.journal.gate.Lock()
-	old := e.journal.file
-	e.journal.file = next
-	records := e.store.All()
-	e.journal.gate.Unlock()
-
-	var err error
-	if old != nil {
-		err = old.Close()
+	old, records, err := e.switchJournal(next)
+	if err != nil {
+		return errors.Join(err, closeJournal(next))
 	}
-	if snapshot != "" && err == nil {
-		err = checkpoint.Write(snapshot, meta, records)
+	err = closeJournal(old)
+	if snapshot != "" {
+		err = errors.Join(err, checkpoint.Write(snapshot, meta, records))
 	}
 	if err != nil {
 		return fmt.Errorf("engine: journal: %w", fileError(err))
 	}
 	return nil
+}
+
+// switchJournal puts next in place of the open journal and takes the records at
+// that moment.
+func (e *Engine) switchJournal(next *checkpoint.Journal) (old *checkpoint.Journal, records []buffer.Record, err error) {
+	e.journal.gate.Lock()
+	defer e.journal.gate.Unlock()
+	if e.isClosed() { // Close has ended the journal, or is about to
+		return nil, nil, ErrClosed
+	}
+	old = e.journal.file
+	e.journal.file = next
+	return old, e.store.All(), nil
+}
+
+func closeJournal(j *checkpoint.Journal) error {
+	if j == nil {
+		return nil
+	}
+	return j.Close()
 }
 
 // restoreJSON says what RestoreFrom reads.

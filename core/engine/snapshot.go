@@ -51,6 +51,11 @@ func (e *Engine) own(path string, meta checkpoint.Meta) error {
 
 // replace makes these the records of the scorer.
 func (e *Engine) replace(records []buffer.Record) error {
+	e.journal.gate.Lock() // a journal goes on from the state that it began at
+	defer e.journal.gate.Unlock()
+	if e.journal.file != nil {
+		return fmt.Errorf("engine: restore: %w: the journal is open, end it first", ErrBusy)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.flights) > 0 {

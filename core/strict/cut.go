@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
-	"unicode/utf8"
 )
 
 // UnmarshalTexts is Unmarshal into a zero struct most of whose bytes are in a few
@@ -17,8 +16,11 @@ import (
 // The texts are cut out first and null is left in their place. Whatever is not
 // plain on the way, an error included, sends the whole document to Unmarshal.
 func UnmarshalTexts(what string, data []byte, v any, texts map[string]any) error {
+	if err := checkText(what, data); err != nil {
+		return err
+	}
 	if rest, found, ok := cut(data, texts); ok {
-		if Unmarshal(what, rest, v) == nil {
+		if decode(what, rest, v) == nil {
 			for name, text := range found {
 				reflect.ValueOf(texts[name]).Elem().Set(reflect.ValueOf(text))
 			}
@@ -26,26 +28,26 @@ func UnmarshalTexts(what string, data []byte, v any, texts map[string]any) error
 		}
 		reflect.ValueOf(v).Elem().SetZero()
 	}
-	return Unmarshal(what, data, v)
+	return decode(what, data, v)
 }
 
 // UnmarshalString decodes a document that is one string.
 func UnmarshalString(what string, data []byte, v *string) error {
+	if err := checkText(what, data); err != nil {
+		return err
+	}
 	s := scanner{data: data}
-	if text := s.text(); !s.bad && s.at == len(data) && utf8.Valid(data) {
+	if text := s.text(); !s.bad && s.at == len(data) {
 		*v = text
 		return nil
 	}
-	return Unmarshal(what, data, v)
+	return decode(what, data, v)
 }
 
 // cut takes the members that texts names out of an object: a string where a
 // *string is given, a list of strings where a *[]string is. It decides nothing
 // about validity: rest is yet to be decoded.
 func cut(data []byte, texts map[string]any) (rest []byte, found map[string]any, ok bool) {
-	if !utf8.Valid(data) {
-		return nil, nil, false
-	}
 	s := scanner{data: data}
 	found = map[string]any{}
 	kept := 0 // data[:kept] has been copied to rest

@@ -15,9 +15,26 @@ import (
 // Unmarshal decodes exactly one JSON value into v. what names the document in
 // errors ("config", "group").
 func Unmarshal(what string, data []byte, v any) error {
-	if !utf8.Valid(data) {
-		return fmt.Errorf("%s: not valid UTF-8 at byte %d", what, invalidAt(data))
+	if err := checkText(what, data); err != nil {
+		return err
 	}
+	return decode(what, data, v)
+}
+
+// checkText names the member whose text encoding/json would change silently.
+func checkText(what string, data []byte) error {
+	where, wrong := badText(data)
+	switch {
+	case wrong == "":
+		return nil
+	case where == "":
+		return fmt.Errorf("%s: %s", what, wrong)
+	default:
+		return fmt.Errorf("%s: %s: %s", what, where, wrong)
+	}
+}
+
+func decode(what string, data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
