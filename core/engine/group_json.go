@@ -107,8 +107,11 @@ func (g groupJSON) check(size int, l limits) error {
 		}
 	}
 	for i, s := range g.FormatScores {
-		if s == nil || !inUnit(*s) {
-			return fail("format_scores[%d]: is not a number in 0..1", i)
+		if s == nil {
+			return fail("format_scores[%d]: null is not in 0..1", i)
+		}
+		if !inUnit(*s) {
+			return fail("format_scores[%d]: %v is not in 0..1", i, *s)
 		}
 	}
 	for i, b := range g.Eligible {
