@@ -72,6 +72,9 @@ func play(ctx context.Context, g *Group, a, b *Candidate, round int) (match, err
 				first, second, err := judge.ParseMatch(r.Text)
 				return match{first, second}, err
 			})
+		if errs[i] == nil {
+			g.firstWon((1+float64(cmp.Compare(scores[i].a, scores[i].b)))/2, 1)
+		}
 	})
 	if err := firstOf(errs[:]); err != nil {
 		return match{}, fmt.Errorf("arena: match: %w", err)

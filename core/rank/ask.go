@@ -22,6 +22,7 @@ type asker struct {
 	env      Env
 	affinity uint64
 	tally    *judge.Tally
+	first    firstShare
 }
 
 func newAsker(s Spec, env Env) asker {

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
@@ -15,5 +16,7 @@ func listwise(ctx context.Context, g *Group, shown []*Candidate, shape func(*jud
 	if err != nil {
 		return nil, err
 	}
+	others := len(shown) - 1
+	g.firstWon(float64(slices.Index(order, 0)), others)
 	return pick(shown, order), nil
 }

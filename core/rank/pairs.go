@@ -84,6 +84,9 @@ func (p Pairing) judge(ctx context.Context, g *Group, a, b *Candidate, vote ball
 	g.Together(len(shares), func(i int) {
 		inA, inB := slots[i%2], slots[1-i%2]
 		share, err := vote(ctx, g, inA, inB, oneOf(g, i/orders, p.Votes))
+		if err == nil {
+			g.firstWon(share, 1)
+		}
 		if inA != a {
 			share = 1 - share
 		}

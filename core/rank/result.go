@@ -40,6 +40,7 @@ type Result struct {
 	Anchors       int            `json:"anchors"` // after the update
 	Calls         map[string]int `json:"calls"`   // requests sent, by kind
 	Tokens        judge.Usage    `json:"tokens"`
+	FirstShown    *FirstShown    `json:"first_shown,omitempty"` // of the calls that compare candidates
 	LatencyMS     float64        `json:"latency_ms"`
 	RewardStd     float64        `json:"reward_std"` // ddof 1
 	Applied       bool           `json:"applied"`    // it changed its query's buffer
@@ -97,7 +98,7 @@ func (g *Group) complete(m Method, out Outcome) Result {
 		Rewards: make([]float64, n), Ranks: make([]float64, n), Advantages: make([]float64, n),
 		Positions: orMake(out.Positions, n), Progress: orMake(out.Progress, n),
 		Status: make([]Status, n), Calls: g.asker.tally.Calls(), Tokens: g.asker.tally.Usage(),
-		Detail: g.remarks,
+		FirstShown: g.asker.first.report(), Detail: g.remarks,
 	}
 	if g.Buffer != nil {
 		res.AnchorsBefore = len(g.Buffer.Anchors)

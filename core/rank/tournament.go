@@ -150,5 +150,11 @@ func selectBest(ctx context.Context, g *Group, shown []*Candidate, k int, shape 
 	if err != nil {
 		return nil, err
 	}
+	// Winners are not compared with each other, nor are losers.
+	if slices.Contains(winners, 0) {
+		g.firstWon(float64(len(shown)-k), len(shown)-k)
+	} else {
+		g.firstWon(0, k)
+	}
 	return pick(shown, winners), nil
 }
