@@ -69,8 +69,10 @@ func (c config) reasoning() (reward.Reasoning, error) {
 	if tags == nil {
 		return reward.Reasoning{}, nil
 	}
-	if tags.Open == "" || tags.Close == "" {
-		return reward.Reasoning{}, fmt.Errorf("config: reasoning: needs both open and close (null turns stripping off)")
+	for name, tag := range map[string]string{"open": tags.Open, "close": tags.Close} {
+		if tag == "" {
+			return reward.Reasoning{}, fmt.Errorf("config: reasoning.%s: must not be empty (null turns stripping off)", name)
+		}
 	}
 	return *tags, nil
 }
