@@ -8,6 +8,7 @@ that made one may die alone; they end by themselves when no reward worker is lef
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 import uuid
@@ -37,10 +38,23 @@ def shard_of(query_id: str, count: int) -> int:
     return zlib.crc32(query_id.encode("utf-8", "replace")) % count
 
 
-def actor_name(index: int, count: int) -> str:
-    """Unique on a cluster: a later job must not find the owners of an earlier one."""
+def actor_name(plan: Plan, root: Path, index: int) -> str:
+    """Where to find an owner: the same for all who read the same configuration.
+
+    A later job must not find the owners of an earlier one, nor a manager those of
+    another one with other options.
+    """
+    settings = plan.settings
+    parts = (root, plan.group_size, settings.scorer.method, settings.scorer.judge)
+    digest = hashlib.sha256(repr((*parts, settings.rendezvous)).encode()).hexdigest()[:8]
     job = ray.get_runtime_context().get_job_id()
-    return f"rankbuffer-{job}-{index}-of-{count}"
+    return f"rankbuffer-{job}-{digest}-{index}-of-{settings.rendezvous.owners}"
+
+
+def find_owners(plan: Plan, root: Path) -> list[Any]:
+    """The owners of a job, from any of its processes."""
+    count = plan.settings.rendezvous.owners
+    return [ray.get_actor(actor_name(plan, root, i)) for i in range(count)]
 
 
 class OwnerActor:
@@ -118,7 +132,7 @@ def _owner(plan: Plan, root: Path, at: Resume, run_id: str, index: int, count: i
     return (
         ray.remote(OwnerActor)
         .options(
-            name=actor_name(index, count),
+            name=actor_name(plan, root, index),
             get_if_exists=True,
             lifetime="detached",
             max_restarts=-1,

@@ -46,11 +46,9 @@ class CheckpointCallback(_Base):  # type: ignore[misc]
     def _calls(self, trainer: Any, step: int) -> list[Any]:
         if self._plan.workers == 1:
             return [_worker(trainer).__ray_call__.remote(_checkpoint, step)]
-        from .actors import actor_name
+        from .actors import find_owners
 
-        count = self._plan.settings.rendezvous.owners
-        owners = [ray.get_actor(actor_name(i, count)) for i in range(count)]
-        return [owner.checkpoint.remote(step) for owner in owners]
+        return [owner.checkpoint.remote(step) for owner in find_owners(self._plan, self._root)]
 
 
 def _worker(trainer: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,9 @@ class Owner:
             return None
 
     def stats(self) -> dict[str, Any]:
-        return {**self._scorer.stats(), "groups_open": self._rendezvous.busy, "mark": self._mark}
+        """The scorer's cost ledger, and the state of this owner."""
+        mine = {"pid": os.getpid(), "groups_open": self._rendezvous.busy, "mark": self._mark}
+        return {**self._scorer.stats(), **mine}
 
     async def close(self) -> None:
         if self._ticking is not None:

@@ -149,6 +149,15 @@ class Loop:
     def workers(self) -> list[Any]:
         return self.rewards.reward_loop_workers
 
+    def owners(self) -> list[Any]:
+        """The actors that hold the buffers."""
+        from rankbuffer.verl.actors import find_owners
+        from rankbuffer.verl.manager import read_config
+
+        ray.get([worker.__ray_ready__.remote() for worker in self.workers()])
+        plan, root, _ = read_config(self.config)
+        return find_owners(plan, root)
+
     # The older trainer: rows are repeated first and come back as one DataProto.
 
     def v0(self, queries: Sequence[ReplayQuery], split: str = "train") -> list[Scored]:
@@ -367,15 +376,14 @@ def send(workers: Sequence[Any], rows: Iterable[DataProto]) -> list[Any]:
 def buffers(loop: Loop, query_ids: Iterable[str]) -> dict[str, Any]:
     """Every buffer, wherever it is."""
     ids = list(query_ids)
-    if len(loop.workers()) == 1:
+    if loop.config.reward.num_workers == 1:
         return dict(
             zip(ids, ray.get(loop.workers()[0].__ray_call__.remote(_local, ids)), strict=True)
         )
-    from rankbuffer.verl.actors import actor_name, shard_of
+    from rankbuffer.verl.actors import shard_of
 
-    count = loop.config.reward.rankbuffer.get("rendezvous", {}).get("owners", 1)
-    owners = [ray.get_actor(actor_name(i, count)) for i in range(count)]
-    calls = [owners[shard_of(i, count)].buffer.remote(i) for i in ids]
+    owners = loop.owners()
+    calls = [owners[shard_of(i, len(owners))].buffer.remote(i) for i in ids]
     return dict(zip(ids, ray.get(calls), strict=True))
 
 

@@ -1,0 +1,201 @@
+"""What goes wrong in a run: siblings, judges, owners and workers that fail. The run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+from proxy import Proxy
+from stack import Loop, StubLLM, buffers, config, judge, row, send
+
+import rankbuffer as rb
+from rankbuffer.verl.actors import shard_of
+from rankbuffer.verl.extra import GROUP_STATUS, KEYS, STATUS
+
+N = 8
+
+
+@pytest.fixture(scope="module")
+def proxy(judge_url: str) -> Iterator[Proxy]:
+    with Proxy(judge_url) as made:
+        yield made
+
+
+@pytest.fixture
+def loop(
+    cluster: None,
+    queries: list[Any],
+    proxy: Proxy,
+    tokenizer_dir: Path,
+    tokenizer: Any,
+    tmp_path: Path,
+) -> Iterator[Loop]:
+    proxy.down, proxy.delay = False, 0.0
+    overrides = [
+        *judge(proxy.url, max_retries=1),
+        "reward.num_workers=2",
+        "+reward.rankbuffer.rendezvous.owners=2",
+        "+reward.rankbuffer.rendezvous.deadline_s=4",
+    ]
+    llm = StubLLM(queries, tokenizer_dir, script)
+    made = Loop(config(tokenizer_dir, tmp_path, overrides), llm, tokenizer)
+    yield made
+    proxy.down, proxy.delay = False, 0.0
+    made.close()
+
+
+def script(query_id: str, epoch: int, index: int) -> float:
+    """The agent loop of one rollout fails in the first epoch of every query."""
+    if epoch == 0 and index == 3:
+        raise RuntimeError("the agent loop of this rollout fails")
+    return 0.0
+
+
+def group(loop: Loop, query: Any, epoch: int, uid: str, **columns: Any) -> list[Any]:
+    """One group's rows, sent to the workers in turn."""
+    rows = [
+        row(query, r.text, loop.tokenizer, uid=uid, session_id=i, global_steps=epoch + 1, **columns)
+        for i, r in enumerate(query.epochs[epoch % len(query.epochs)])
+    ]
+    return send(loop.workers(), rows)
+
+
+def numbers(outputs: list[Any]) -> tuple[set[float], set[float]]:
+    for output in outputs:
+        assert tuple(output["reward_extra_info"]) == KEYS
+        assert all(isinstance(v, float) for v in output["reward_extra_info"].values())
+    return (
+        {o["reward_extra_info"]["rb_status"] for o in outputs},
+        {o["reward_extra_info"]["rb_group_status"] for o in outputs},
+    )
+
+
+def reference(applied: dict[str, list[tuple[Any, int]]], url: str) -> dict[str, Any]:
+    """The buffers of a run in which only these groups were there."""
+    found = {}
+    with rb.Scorer(judge=rb.Judge(base_url=url, model="simulated")) as scorer:
+        for query_id, groups in applied.items():
+            for query, epoch in groups:
+                scorer.score_group(
+                    query_id,
+                    [r.text for r in query.epochs[epoch % len(query.epochs)]],
+                    query=query.query,
+                    ranked=[r.text for r in query.ranked],
+                    step=epoch + 1,
+                )
+            found[query_id] = scorer.buffer(query_id).raw
+    return found
+
+
+def test_a_judge_that_is_down_for_a_step_and_siblings_that_never_come(
+    loop: Loop, queries: list[Any], proxy: Proxy
+) -> None:
+    some = queries[:4]
+    ids = [q.query_id for q in some]
+    # One agent loop of each group fails: verl calls the uid a failure, the others have rewards.
+    scored, status = loop.v1(some, step=1)
+    assert set(status.values()) == {"failure"}
+    assert len(scored) == len(some) * (N - 1)
+    assert {s.extra["rb_group_status"] for s in scored} == {GROUP_STATUS["partial"]}
+    assert {s.extra["rb_status"] for s in scored} == {STATUS["ok"]}
+    untouched = buffers(loop, ids)
+    assert {a["source"] for b in untouched.values() for a in b["anchors"]} == {"ranked"}
+
+    proxy.down = True
+    scored, status = loop.v1(some, step=2)
+    assert set(status.values()) == {"finished"}
+    assert {s.reward for s in scored} == {0.0}  # equal in each group: no advantage
+    assert {s.extra["rb_status"] for s in scored} == {STATUS["judge_failed"]}
+    assert buffers(loop, ids) == untouched
+
+    proxy.down = False
+    scored, status = loop.v1(some, step=3)
+    assert set(status.values()) == {"finished"}
+    assert {s.extra["rb_group_status"] for s in scored} == {GROUP_STATUS["ok"]}
+    assert buffers(loop, ids) != untouched
+
+    # A query under two uids at once: one after the other, both apply.
+    twice = [*group(loop, queries[5], 0, "a"), *group(loop, queries[5], 1, "b")]
+    assert numbers(ray.get(twice)) == ({0.0}, {0.0})
+    assert buffers(loop, [queries[5].query_id])[queries[5].query_id]["epochs_seen"] == [0, 1]
+
+    # Rows that cannot be scored.
+    bad = [
+        row(queries[6], "x", loop.tokenizer, uid="c", raw_prompt=None, session_id=0),
+        row(queries[6], "x", loop.tokenizer, uid="c", extra_info={"rubrics": 5}, session_id=1),
+    ]
+    assert numbers(ray.get(send(loop.workers(), bad)))[0] == {STATUS["rejected"]}
+
+
+def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> None:
+    owners = loop.owners()
+    mine = {i: [q for q in queries if shard_of(q.query_id, 2) == i] for i in range(2)}
+    assert all(len(qs) >= 3 for qs in mine.values())
+    applied: dict[str, list[tuple[Any, int]]] = {q.query_id: [] for q in queries}
+
+    def step(epoch: int, held: bool = False) -> dict[str, list[Any]]:
+        refs = {q.query_id: group(loop, q, epoch, f"{q.query_id}-{epoch}") for q in queries}
+        if held:
+            time.sleep(0.4)
+            os.kill(ray.get(owners[0].stats.remote())["pid"], signal.SIGKILL)
+            proxy.delay = 0.0
+        done = {i: ray.get(r, timeout=120) for i, r in refs.items()}
+        for q in queries:
+            statuses = numbers(done[q.query_id])[1]
+            assert len(statuses) == 1, "a group has one fate"
+            if statuses == {GROUP_STATUS["ok"]}:
+                applied[q.query_id].append((q, epoch))
+        return done
+
+    step(0)
+    assert all(len(groups) == 1 for groups in applied.values())
+    proxy.delay = 1.0
+    done = step(1, held=True)
+    for q in mine[0]:
+        assert numbers(done[q.query_id]) == ({STATUS["lost"]}, {GROUP_STATUS["lost"]})
+        assert {o["reward_score"] for o in done[q.query_id]} == {0.0}
+    for q in mine[1]:
+        assert numbers(done[q.query_id]) == ({STATUS["ok"]}, {GROUP_STATUS["ok"]})
+    step(2)  # the owner is back, with what it had
+    assert [len(applied[q.query_id]) for q in mine[0]] == [2] * len(mine[0])
+    assert buffers(loop, applied) == reference(applied, proxy.url)
+
+
+def test_a_reward_worker_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> None:
+    applied: dict[str, list[tuple[Any, int]]] = {q.query_id: [] for q in queries[:6]}
+
+    def step(epoch: int) -> None:
+        refs = {
+            q.query_id: group(loop, q, epoch, f"{q.query_id}-{epoch}", split="train")
+            for q in queries[:6]
+        }
+        if epoch == 1:
+            pid = ray.get(loop.workers()[0].__ray_call__.remote(_pid))
+            os.kill(pid, signal.SIGKILL)
+        for q in queries[:6]:
+            got = []
+            for ref in refs[q.query_id]:
+                try:
+                    got.append(ray.get(ref, timeout=120))
+                except ray.exceptions.RayActorError:
+                    continue
+            statuses = numbers(got)[1]
+            if statuses == {GROUP_STATUS["ok"]}:
+                applied[q.query_id].append((q, epoch))
+
+    step(0)
+    step(1)
+    del loop.workers()[0]
+    step(2)
+    assert all((q, 2) in applied[q.query_id] for q in queries[:6])
+    assert buffers(loop, applied) == reference(applied, proxy.url)
+
+
+def _pid(worker: Any) -> int:
+    return os.getpid()

@@ -1,0 +1,48 @@
+"""The ways in: the plugin entry point, importlib, and nothing when nobody asks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def fresh(code: str, **env: str) -> str:
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_import_verl_registers_us() -> None:
+    """verl logs a plugin's errors at DEBUG only: what counts is the name in the registry."""
+    code = (
+        "import verl\n"
+        "from verl.experimental.reward_loop.reward_manager import get_reward_manager_cls\n"
+        "print(get_reward_manager_cls('rankbuffer').__module__)"
+    )
+    assert fresh(code) == "rankbuffer.verl.manager"
+
+
+def test_importlib_needs_no_plugin() -> None:
+    code = (
+        "import verl\n"
+        "from verl.utils.import_utils import load_class_from_fqn, load_extern_object\n"
+        "print(load_extern_object('pkg://rankbuffer.verl', 'RewardManager').__name__)\n"
+        "print(load_class_from_fqn('rankbuffer.verl.CheckpointCallback').__name__)"
+    )
+    found = fresh(code, VERL_USE_EXTERNAL_PLUGINS="none")
+    assert found.split() == ["RewardManager", "CheckpointCallback"]
+
+
+def test_rankbuffer_imports_no_trainer() -> None:
+    code = (
+        "import sys, rankbuffer, rankbuffer.verl, rankbuffer.verl.settings, rankbuffer.cli\n"
+        "print([m for m in ('verl', 'ray', 'torch', 'trl') if m in sys.modules])"
+    )
+    assert fresh(code) == "[]"
