@@ -157,12 +157,12 @@ void stale_and_unknown(void) {
 void limits(void) {
     rb_handle scorer = new_scorer(
         "{" METHOD ", \"judge\": {\"type\": \"simulated\", \"latency_ms\": 60000, " QUALITIES "}, "
-        "\"limits\": {\"max_groups\": 1, \"max_response_bytes\": 10}}");
+        "\"limits\": {\"max_groups\": 1, \"max_response_bytes\": 20}}");
     rb_ticket ticket, other;
     OK(rb_buffer_create(scorer, QUERY));
     OK(rb_snapshot(scorer, "limits.zst"));
     REFUSES(RB_ERR_INVALID, "max_response_bytes",
-            rb_score_submit(scorer, "{\"query_id\": \"q\", \"responses\": [\"0123456789x\"]}", &other));
+            rb_score_submit(scorer, "{\"query_id\": \"q\", \"responses\": [\"0123456789 123456789x\"]}", &other));
     OK(rb_score_submit(scorer, GROUP, &ticket));
     REFUSES(RB_ERR_BUSY, "max_groups", rb_score_submit(scorer, GROUP, &other));
     WANT(RB_ERR_BUSY, rb_restore(scorer, "limits.zst"));

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import MIXED, MIXED_RANKS, World, linear
+from conftest import MIXED, MIXED_RANKS, NEVER_MS, World, linear
 
 import rankbuffer as rb
 
@@ -174,8 +174,6 @@ def test_numpy_is_welcome(world: World, query: Build) -> None:
 
 
 def test_deadline_ends_a_slow_group(world: World, query: Build) -> None:
-    from conftest import NEVER_MS
-
     scorer = query(latency_ms=NEVER_MS)
     before = scorer.buffer("q")
     result = scorer.score_group("q", world.group("q", 1.5, 2.5), deadline=0.05)
