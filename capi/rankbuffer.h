@@ -97,7 +97,7 @@ enum {
     RB_ERR_FORKED = -9,     /* the process forked after loading the library */
     RB_ERR_PANIC = -10,     /* a bug in the library, contained; please report it */
     RB_ERR_JUDGE = -11,     /* the judge failed and "on_failure" is "raise" */
-    RB_ERR_CANCELLED = -12  /* given up before there was anything to report */
+    RB_ERR_CANCELLED = -12  /* the group was given up and "on_failure" is "raise" */
 };
 
 /* ------------------------------------------------------------- the library */
@@ -234,8 +234,9 @@ int32_t rb_rubrics_write(rb_handle scorer, const char *query, char **out);
 int32_t rb_score_submit(rb_handle scorer, const char *group, rb_ticket *out);
 
 /* Give up a group in flight. It completes soon: what was not judged yet has the
- * status "cancelled", and its buffer stays as it was. Does nothing for a group
- * that has completed.
+ * status "cancelled" (with "on_failure": "raise" the group ends with
+ * RB_ERR_CANCELLED instead), and its buffer stays as it was. Does nothing for a
+ * group that has completed.
  * RB_ERR_HANDLE: never given out. Does not block. Since 1. */
 int32_t rb_cancel(rb_handle scorer, rb_ticket ticket);
 
@@ -266,9 +267,9 @@ int32_t rb_poll(rb_handle scorer, char **out);
  *   group  as in rb_score_submit
  *   out    the result, as in rb_poll
  *
- * A close of the scorer on another thread ends the wait, with what was not judged
- * "cancelled". RB_ERR_JUDGE: the judge failed and "on_failure" is "raise". Others
- * as in rb_score_submit.
+ * A close of the scorer on another thread ends the wait as rb_cancel does.
+ * RB_ERR_JUDGE, RB_ERR_CANCELLED: the judge failed, or the scorer was closed, and
+ * "on_failure" is "raise". Others as in rb_score_submit.
  * Waits for the judge. Since 1. */
 int32_t rb_score_group(rb_handle scorer, const char *group, char **out);
 

@@ -19,6 +19,7 @@ var (
 	ErrCheckpoint = errors.New("unusable checkpoint")
 	ErrJudge      = errors.New("judge failed")
 	ErrCancelled  = errors.New("cancelled")
+	ErrPanic      = errors.New("internal error, please report it")
 	ErrStale      = buffer.ErrStale
 	ErrConflict   = buffer.ErrConflict
 	ErrNotFound   = buffer.ErrNotFound
@@ -49,7 +50,7 @@ var codes = []struct {
 	{ErrClosed, CodeHandle}, {ErrUnknown, CodeHandle}, {ErrStale, CodeStale},
 	{ErrConflict, CodeConflict}, {ErrNotFound, CodeNotFound}, {ErrBusy, CodeBusy},
 	{ErrCheckpoint, CodeCheckpoint}, {ErrIO, CodeIO}, {ErrJudge, CodeJudge},
-	{ErrCancelled, CodeCancelled}, {context.Canceled, CodeCancelled},
+	{ErrCancelled, CodeCancelled}, {context.Canceled, CodeCancelled}, {ErrPanic, CodePanic},
 }
 
 // CodeOf maps an error to its code; what has no code of its own is bad input.

@@ -178,7 +178,7 @@ func (e *Engine) pass(f *flight) {
 func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 	defer func() {
 		if r := recover(); r != nil { // would end the host process
-			done = completed{err: fmt.Errorf("engine: group %s: internal error: %v\n%s", f.id, r, debug.Stack())}
+			done = completed{err: fmt.Errorf("engine: group %s: %w: %v\n%s", f.id, ErrPanic, r, debug.Stack())}
 			next = nil
 		}
 	}()

@@ -168,10 +168,22 @@ void limits(void) {
     WANT(RB_ERR_BUSY, rb_restore(scorer, "limits.zst"));
     OK(rb_cancel(scorer, ticket));
     char *completions = await_poll(scorer);
-    CONTAINS(completions, "cancelled");
+    CONTAINS(completions, "\"status\":[\"cancelled\",\"cancelled\",\"cancelled\"]");
     rb_free(completions);
+    OK(rb_cancel(scorer, ticket)); /* once more, too late, changes nothing */
     OK(rb_scorer_close(scorer, 5000));
     CHECK(unlink("limits.zst") == 0);
+
+    scorer = new_scorer(
+        "{" METHOD ", \"on_failure\": \"raise\", \"judge\": {\"type\": \"simulated\", "
+        "\"latency_ms\": 60000, " QUALITIES "}}");
+    OK(rb_buffer_create(scorer, QUERY));
+    OK(rb_score_submit(scorer, GROUP, &ticket));
+    OK(rb_cancel(scorer, ticket));
+    completions = await_poll(scorer);
+    CONTAINS(completions, "\"error\":{\"code\":-12");
+    rb_free(completions);
+    OK(rb_scorer_close(scorer, 5000));
 }
 
 /* Make one change to a copy of a file. */
