@@ -224,15 +224,8 @@ func (e *Engine) answers(q query.Query) query.Query {
 	return q
 }
 
-// checkQuery bounds what a query may hold.
+// checkQuery bounds the responses that come with a query.
 func (l limits) checkQuery(q query.Query) error {
-	size := len(q.Prompt.Text)
-	for _, m := range q.Prompt.Messages {
-		size += len(m.Content)
-	}
-	if size > l.MaxResponseBytes {
-		return fmt.Errorf("query %q: query: %d bytes are more than limits.max_response_bytes = %d", q.ID, size, l.MaxResponseBytes)
-	}
 	for i, text := range q.Ranked {
 		if len(text) > l.MaxResponseBytes {
 			return fmt.Errorf("query %q: ranked[%d]: %d bytes are more than limits.max_response_bytes = %d", q.ID, i, len(text), l.MaxResponseBytes)
