@@ -20,7 +20,8 @@ func (r Reasoning) Answer(response string) string {
 		return response
 	}
 	answer := response
-	if i := strings.LastIndex(response, r.Close); i >= 0 {
+	if strings.Contains(response, r.Close) { // many times faster at finding nothing than LastIndex
+		i := strings.LastIndex(response, r.Close)
 		answer = strings.TrimLeft(response[i+len(r.Close):], " \t\r\n")
 	}
 	if r.Open != "" && strings.Contains(answer, r.Open) {
