@@ -25,14 +25,17 @@
  *     in the child. There, every call that returns a code returns RB_ERR_FORKED
  *     and touches nothing, so the parent is safe from its children. Fork first
  *     and load in the child, or fork and exec, and all is well.
- *   - The library's own threads block every signal that can be blocked. A
- *     handler of the host never runs on them, and a peer that hangs up cannot
- *     kill the process, whatever the host does with SIGPIPE.
+ *   - The library's own threads block every signal but those of faults, timers
+ *     for profiling and Go's own. The host's other handlers never run on them, and
+ *     a peer that hangs up cannot kill the process, whatever the host does with
+ *     SIGPIPE.
  *   - SIGSEGV, SIGBUS and SIGFPE handlers are chained: install yours (Python's
  *     faulthandler included) before loading. Installed later, they turn an
  *     internal error that would have been RB_ERR_PANIC into a crash.
- *   - Nothing is written to the standard streams and no environment variable is
- *     read after loading, but for the one a config names with "api_key_env".
+ *   - Nothing is written to the standard streams.
+ *   - The environment is the one the process had when it loaded the library; a
+ *     later setenv is not seen. Read of it are the variable that a config names
+ *     with "api_key_env", and SSL_CERT_FILE and SSL_CERT_DIR.
  *
  * THREADS
  *
@@ -146,7 +149,8 @@ int32_t rb_scorer_new(const char *config, rb_handle *out);
 /* Close a scorer: cancel the groups in flight, let calls on other threads
  * return, close the event descriptor.
  *
- *   deadline_ms  how long to wait for that; 0 not at all, negative for ever
+ *   deadline_ms  how long to wait for that; 0: for a moment only, in which a
+ *                scorer with nothing in flight closes; negative: for ever
  *
  * The event descriptor becomes readable first, so that a thread waiting on it
  * wakes, calls rb_poll and gets RB_ERR_HANDLE. Take it out of an event loop
