@@ -86,10 +86,10 @@ def _quote(argument: str) -> str:
     return f'"{argument}"' if " " in argument else argument
 
 
-def build(output: Path, version: str, extra: tuple[str, ...] = ()) -> None:
+def build(output: Path, version: str) -> None:
     """Build the library to output, replacing it in one step.
 
-    version becomes rb_version(); extra are more arguments for `go build`.
+    version becomes rb_version().
     """
     check_tools()
     environment = dict(os.environ)
@@ -111,9 +111,8 @@ def build(output: Path, version: str, extra: tuple[str, ...] = ()) -> None:
     # atomic and a process that has the old library loaded keeps it.
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".build-") as scratch:
         made = Path(scratch) / output.name
-        done = subprocess.run(
-            [*command, *extra, "-o", str(made), "./capi"], cwd=ROOT, env=environment
-        )
+        command += ["-o", str(made), "./capi"]
+        done = subprocess.run(command, cwd=ROOT, env=environment)
         if done.returncode != 0:
             raise BuildError("go build failed; its own words are above.")
         made.chmod(0o755)
@@ -123,10 +122,9 @@ def build(output: Path, version: str, extra: tuple[str, ...] = ()) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Build librankbuffer.so.")
     parser.add_argument("-o", "--output", type=Path, default=LIBRARY)
-    parser.add_argument("--race", action="store_true", help="with Go's race detector, for tests")
     arguments = parser.parse_args()
     try:
-        build(arguments.output, project_version(), ("-race",) if arguments.race else ())
+        build(arguments.output, project_version())
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1
