@@ -2,7 +2,12 @@
 
 Ray places them, restarts one that died and delivers to it; which owner a rollout
 belongs to follows from its query alone. The actors are detached, since a worker
-that made one may die alone; they end by themselves when no reward worker is left.
+that made one may die alone; they end by themselves when no reward worker has been
+heard of for a while.
+
+A call that waits for its group would hold a fiber of Ray's for minutes, thousands
+of them at once. So rollouts are handed over in batches by calls that return at
+once, and one call of each worker waits for whatever verdicts are ready.
 """
 
 from __future__ import annotations
@@ -11,15 +16,17 @@ import asyncio
 import hashlib
 import logging
 import os
+import time
 import uuid
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError
 
-from .extra import Verdict, failed
+from .extra import Verdict
+from .link import Handed, Link, Ready
 from .owner import Owner
 from .rows import Rollout
 from .tracker import Resume
@@ -27,10 +34,10 @@ from .validate import Plan
 
 log = logging.getLogger(__name__)
 
-# Ray's own bound of 1,000 calls at once would let siblings wait outside for ever.
-_CALLS = 1_000_000
-_WATCH_S = 5.0
-_ORPHAN_S = 120.0
+_CALLS = 10_000  # Ray's own bound is 1,000; ours never need more than two a worker
+_POLL_S = 5.0
+_ORPHAN_S = 60.0
+_START_S = 6 * 3600.0  # from the start of the workers to the first rollout
 
 
 def shard_of(query_id: str, count: int) -> int:
@@ -57,30 +64,61 @@ def find_owners(plan: Plan, root: Path) -> list[Any]:
     return [ray.get_actor(actor_name(plan, root, i)) for i in range(count)]
 
 
+class _Outbox:
+    """Verdicts that a worker has not confirmed yet."""
+
+    def __init__(self) -> None:
+        self.ready: dict[int, Verdict] = {}
+        self.some = asyncio.Event()
+
+
 class OwnerActor:
-    """An owner and the reward workers it lives for."""
+    """An owner, for as long as there are reward workers."""
 
     def __init__(
         self, plan: Plan, root: Path, at: Resume, run_id: str, index: int, count: int
     ) -> None:
         self._owner = Owner(plan, root, at, run_id, index, count)
         self._run_id = run_id
-        self._workers: list[Any] = []
+        self._life = uuid.uuid4().hex
+        self._outboxes: dict[str, _Outbox] = {}
+        self._scoring: set[asyncio.Task[None]] = set()
+        self._heard = time.monotonic()
         self._watch: asyncio.Task[None] | None = None
 
     async def run_id(self) -> str:
-        return self._run_id
-
-    async def score(self, rollout: Rollout) -> Verdict:
-        return await self._owner.score(rollout)
-
-    async def register(self, worker: Any, lost: list[str]) -> int:
-        """A worker that is there, with the uids whose rollouts died with an earlier owner."""
-        self._owner.lose(lost)
-        self._workers.append(worker)
         if self._watch is None:
             self._watch = asyncio.create_task(self._watch_workers())
-        return os.getpid()
+        return self._run_id
+
+    async def hello(self, worker: str, lost: list[str]) -> str:
+        """A worker is there; ``lost`` are uids whose rollouts died with an earlier life."""
+        self._heard = time.monotonic()
+        self._owner.lose(lost)
+        self._outboxes[worker] = _Outbox()
+        if self._watch is None:  # a life that Ray has begun
+            self._watch = asyncio.create_task(self._watch_workers())
+        return self._life
+
+    async def submit(self, worker: str, handed: list[Handed]) -> None:
+        for number, rollout in handed:
+            task = asyncio.create_task(self._score(worker, number, rollout))
+            self._scoring.add(task)
+            task.add_done_callback(self._scoring.discard)
+
+    async def collect(self, worker: str, confirmed: list[int]) -> Ready:
+        """The verdicts that are ready, again until they are confirmed; waits for some."""
+        self._heard = time.monotonic()
+        box = self._outboxes.get(worker)
+        if box is None:  # a worker of an earlier life, which will say hello
+            return self._life, []
+        for number in confirmed:
+            box.ready.pop(number, None)
+        if not box.ready:
+            box.some.clear()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(box.some.wait(), _POLL_S)
+        return self._life, list(box.ready.items())
 
     async def checkpoint(self, step: int) -> str | None:
         loop = asyncio.get_running_loop()
@@ -90,25 +128,21 @@ class OwnerActor:
         return self._owner.buffer(query_id)
 
     async def stats(self) -> dict[str, Any]:
-        return self._owner.stats()
+        return {**self._owner.stats(), "pid": os.getpid()}
+
+    async def _score(self, worker: str, number: int, rollout: Rollout) -> None:
+        verdict = await self._owner.score(rollout)
+        box = self._outboxes.get(worker)
+        if box is not None:
+            box.ready[number] = verdict
+            box.some.set()
 
     async def _watch_workers(self) -> None:
-        while self._workers:
-            await asyncio.sleep(_WATCH_S)
-            alive = await asyncio.gather(*(_alive(worker) for worker in self._workers))
-            self._workers = [w for w, lives in zip(self._workers, alive, strict=True) if lives]
+        # Handles of the workers would tell sooner, and load verl and torch in here.
+        while time.monotonic() - self._heard < (_ORPHAN_S if self._outboxes else _START_S):
+            await asyncio.sleep(_POLL_S)
         await self._owner.close()
         ray.actor.exit_actor()
-
-
-async def _alive(worker: Any) -> bool:
-    try:
-        await asyncio.wait_for(worker.__ray_ready__.remote(), _WATCH_S)
-    except RayActorError:
-        return False
-    except asyncio.TimeoutError:  # busy
-        pass
-    return True
 
 
 class RemoteOwners:
@@ -120,7 +154,7 @@ class RemoteOwners:
         run_id = ray.get(first.run_id.remote())  # whoever was first decided it
         handles = [first, *(_owner(plan, root, at, run_id, i, count) for i in range(1, count))]
         patience = plan.settings.rendezvous.restart_s
-        self._links = [_Link(handle, patience) for handle in handles]
+        self._links = [Link(handle, patience) for handle in handles]
 
     async def score(self, rollout: Rollout) -> Verdict:
         link = self._links[shard_of(rollout.query.query_id, len(self._links))]
@@ -142,54 +176,3 @@ def _owner(plan: Plan, root: Path, at: Resume, run_id: str, index: int, count: i
         )
         .remote(plan, root, at, run_id, index, count)
     )
-
-
-class _Link:
-    """One owner, which may die and come back."""
-
-    def __init__(self, handle: Any, patience: float) -> None:
-        self._handle = handle
-        self._patience = patience
-        self._lost: set[str] = set()  # uids whose rollouts the dead owner held
-        self._connected: asyncio.Task[bool] | None = None
-
-    async def score(self, rollout: Rollout) -> Verdict:
-        for _ in range(3 if rollout.validate else 1):
-            if rollout.uid in self._lost or not await self._connect():
-                break
-            connection = self._connected
-            try:
-                verdict: Verdict = await self._handle.score.remote(rollout)
-                return verdict
-            except RayActorError:
-                if self._connected is connection:
-                    self._connected = None
-                if not rollout.validate:
-                    self._lost.add(rollout.uid)
-                    log.error("rankbuffer: the owner of uid %s died", rollout.uid)
-                    await self._connect()  # tells the next owner what was lost
-        return failed("lost", "lost")
-
-    async def _connect(self) -> bool:
-        """Waits until the owner is there. All rollouts of this worker wait for one attempt."""
-        if self._connected is None:
-            self._connected = asyncio.create_task(self._register())
-        task = self._connected
-        there = await asyncio.shield(task)
-        if not there and self._connected is task:
-            self._connected = None
-        return there
-
-    async def _register(self) -> bool:
-        me = ray.get_runtime_context().current_actor
-        loop = asyncio.get_running_loop()
-        end = loop.time() + self._patience
-        while True:
-            try:
-                await self._handle.register.remote(me, sorted(self._lost))
-                return True
-            except RayActorError as error:
-                if loop.time() > end:
-                    log.error("rankbuffer: an owner did not come back: %s", error)
-                    return False
-                await asyncio.sleep(0.5)

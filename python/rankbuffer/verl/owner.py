@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ class Owner:
 
     def stats(self) -> dict[str, Any]:
         """The scorer's cost ledger, and the state of this owner."""
-        mine = {"pid": os.getpid(), "groups_open": self._rendezvous.busy, "mark": self._mark}
+        mine = {"groups_open": self._rendezvous.busy, "mark": self._mark}
         return {**self._scorer.stats(), **mine}
 
     async def close(self) -> None:

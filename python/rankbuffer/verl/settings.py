@@ -90,6 +90,8 @@ class Settings:
         method = options.get("method")
         if isinstance(method, str):
             options["method"] = {"name": method}
+        elif isinstance(method, Mapping):
+            options["method"] = {"name": "rankbuffer", **method}
         if "judge" not in options:
             raise ConfigError(
                 f"{PREFIX}.judge: missing; add +{PREFIX}.judge.base_url=http://HOST:PORT/v1 "

@@ -92,6 +92,11 @@ def test_a_pointwise_method_needs_no_group() -> None:
     assert plan(config).group_size == 1
 
 
+def test_options_alone_are_those_of_the_default_method() -> None:
+    method = plan(changed("reward.rankbuffer.method", {"k0": 7})).settings.scorer.method
+    assert method == rb.RankBuffer(k0=7)
+
+
 def test_all_problems_at_once() -> None:
     config = changed("algorithm.adv_estimator", "remax")
     config["reward"]["reward_model"]["enable"] = True
