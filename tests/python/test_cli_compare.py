@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_tools import rows, run, sample_rows, start, wait_until, write_rows
+from cli_tools import rows, run, sample_rows, start, wait_until, write_groups, write_rows
 
 import rankbuffer as rb
-from rankbuffer.cli import comparing, main
+from rankbuffer.cli import comparing, main, plot
+from rankbuffer.cli.text import columns
 from rankbuffer.replay import SAMPLE, qualities, read_replay
 
 METHODS = "rankbuffer,pointwise"
@@ -165,6 +166,7 @@ def _crash_at(count: int, patch: pytest.MonkeyPatch) -> Callable[[], int]:
 
 def test_a_crash_at_every_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "_CHUNK", 2)
+    monkeypatch.setattr(plot, "available", lambda: False)  # drawing takes most of the time
     data = write_rows(
         tmp_path / "three.jsonl", [row | {"epochs": row["epochs"][:2]} for row in sample_rows()[:3]]
     )
@@ -332,3 +334,96 @@ def test_failed_groups_give_exit_code_1(tmp_path: Path) -> None:
     for row in rows(tmp_path / "out" / "groups.jsonl"):
         assert set(row["status"]) == {"judge_failed"}
         assert set(row["advantages"]) == {0}
+
+
+def test_what_a_method_lacks_is_found_before_anything_is_paid_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("a group was scored")
+
+    monkeypatch.setattr(rb.Scorer, "score_group_async", never)
+    first, *others = sample_rows()
+    bare = {name: value for name, value in first.items() if name != "rubrics"}
+    without_rubrics = write_rows(tmp_path / "rubrics.jsonl", [*others, bare])
+    without_ranked = write_rows(
+        tmp_path / "ranked.jsonl", [*others, first | {"ranked_responses": []}]
+    )
+    out = tmp_path / "out"
+    for data, method, lacks in (
+        (without_rubrics, "gdpo", "rubrics: "),
+        (without_rubrics, "explicit", "rubrics: "),
+        (without_ranked, "agr", "ranked: "),
+        (without_ranked, "prc", "reference: "),
+    ):
+        arguments = ["compare", "--data", str(data), "--sim", "--out", str(out)]
+        assert main([*arguments, "--methods", f"pointwise,{method}"]) == 2
+        message = capsys.readouterr().err
+        assert message.startswith(f"rankbuffer compare: {method}: ")
+        assert lacks in message
+        assert not out.exists()
+
+
+def test_position_bias_is_seen(tmp_path: Path) -> None:
+    methods = "rankbuffer,scr,arena,tournament,listwise,prc,pointwise"
+    found = {}
+    for bias in (0, 3):
+        out = tmp_path / str(bias)
+        sim = ["--sim", f"position_bias={bias}"]
+        arguments = ["compare", "--data", "sample", "--methods", methods, *sim]
+        assert main([*arguments, "--out", str(out)]) == 0
+        found[bias] = json.loads((out / "summary.json").read_text())["methods"]
+    for label in methods.split(","):
+        fair, biased = (found[bias][label]["position_bias"] for bias in (0, 3))
+        if label == "pointwise":
+            assert fair is biased is None
+            continue
+        comparisons = found[0][label]["position_bias_comparisons"]
+        assert abs(fair) < 2 / comparisons**0.5, label
+        assert biased > 0.15, label
+        assert found[0][label]["position_bias_comparisons"] > 40
+
+
+def test_a_doubtful_option_is_named_once(tmp_path: Path) -> None:
+    data = write_rows(tmp_path / "two.jsonl", sample_rows()[:2])
+    options = tmp_path / "options.json"
+    options.write_text(
+        json.dumps({"five": {"method": "scr", "votes": 5}, "one": {"method": "scr"}})
+    )
+    judge = rb.SimulatedJudge(qualities=qualities(read_replay(SAMPLE)))
+    with rb.JudgeServer(judge) as server:
+        arguments = ["compare", "--data", data, "--method-options", options]
+        where = ["--base-url", server.url, "--model", "m", "--out", tmp_path / "out"]
+        done = run(*arguments, *where)
+        lines = done.stderr.splitlines()
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("rankbuffer compare: warning: five: votes: 5 votes at ")
+        # Where the options are the command's own there is one method, and no label.
+        groups = write_groups(tmp_path / "groups.jsonl", epochs=1)
+        done = run(
+            *("score", groups, "-o", tmp_path / "out.jsonl", "--method", "scr"),
+            *("--option", "votes=5", "--base-url", server.url, "--model", "m"),
+        )
+        lines = done.stderr.splitlines()
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("rankbuffer score: warning: votes: 5 votes at ")
+
+
+def test_the_table_fits_the_terminal(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = tmp_path / "options.json"
+    long = "a label that is longer than there is room for"
+    options.write_text(json.dumps({long: {"method": "scr"}, "b": {"method": "scr"}}))
+    out = str(tmp_path / "out")
+    arguments = ["compare", "--data", "sample", "--method-options", str(options), "--sim"]
+    assert main([*arguments, "--out", out]) == 0
+    capsys.readouterr()
+    for width, shown in ((120, "cached"), (100, "cached"), (80, "tau"), (60, "tau")):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main([*arguments, "--out", out]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert shown in lines[0]
+        if width > 60:
+            assert max(columns(line) for line in lines if out not in line) <= width
+        assert lines[2].startswith("a label that is")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import statistics
 from typing import Any
 
 import pytest
 
-from rankbuffer.cli.stats import Summary, kendall_tau_b
+from rankbuffer.cli.stats import Summary, kendall_tau_b, mean_error
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,7 @@ def test_tau_equals_its_definition() -> None:
 
 def _row(epoch: int, rewards: list[float], **fields: Any) -> dict[str, Any]:
     return {
+        "query_id": "q",
         "epoch": epoch,
         "rewards": rewards,
         "reward_std": 1.0,
@@ -72,10 +74,27 @@ def test_figures() -> None:
         [1, 2],
     )
     summary.add(
-        _row(1, [0.0, 1.0], anchors=3, anchor_sources=["ranked"] * 3, progress=[1.0, None]), [2, 1]
+        _row(
+            1,
+            [0.0, 1.0],
+            query_id="p",
+            anchors=3,
+            anchor_sources=["ranked"] * 3,
+            progress=[1.0, None],
+            first_shown={"comparisons": 3, "wins": 2.5},
+        ),
+        [2, 1],
     )
     summary.add(
-        _row(1, [0.5, 0.5], anchors=4, anchor_sources=["ranked"] * 4, reward_std=0.0), [1, 2]
+        _row(
+            1,
+            [0.5, 0.5],
+            anchors=4,
+            anchor_sources=["ranked"] * 4,
+            reward_std=0.0,
+            first_shown={"comparisons": 1, "wins": 0},
+        ),
+        [1, 2],
     )
     summary.add(_row(1, [0.0, 0.0], group_status="failed", calls={"fine": 1}), [None, None])
     assert summary.to_json() == {
@@ -86,6 +105,9 @@ def test_figures() -> None:
         "completion_tokens": 4,
         "cached_tokens": 16,
         "kendall_tau": 0.0,  # 1, -1, undefined; the fourth has no qualities
+        "kendall_tau_error": pytest.approx(2 / 3),  # query q has 1 and 0, query p has -1
+        "position_bias": 2.5 / 4 - 0.5,
+        "position_bias_comparisons": 4,
         "mean_anchors_by_epoch": [2.0, 7 / 3],
         "anchor_sources_by_epoch": [{"left": 1.0, "ranked": 1.0}, {"ranked": 7 / 3}],
         "progress_by_epoch": [0.5, 1.0],
@@ -95,9 +117,20 @@ def test_figures() -> None:
     }
 
 
+def test_the_error_of_independent_values_is_that_of_their_mean() -> None:
+    values = [0.5, 0.25, 1.0, -0.5]
+    want = statistics.stdev(values) / math.sqrt(len(values))
+    assert mean_error({str(i): [v] for i, v in enumerate(values)}) == pytest.approx(want)
+    # Epochs that repeat each other tell nothing new.
+    assert mean_error({str(i): [v] * 5 for i, v in enumerate(values)}) == pytest.approx(want)
+    assert mean_error({"alone": values}) is None
+    assert mean_error({}) is None
+
+
 def test_figures_a_method_does_not_have_are_left_out() -> None:
     summary = Summary()
     summary.add(_row(0, [0.0, 1.0]), [None, None])
     figures = summary.to_json()
-    assert figures["kendall_tau"] is None
+    assert figures["kendall_tau"] is figures["kendall_tau_error"] is None
+    assert figures["position_bias"] is None
     assert not any(name.endswith("_by_epoch") for name in figures)

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import hashlib
 import json
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from .._version import __version__
-from ..errors import ConfigError
+from ..errors import ConfigError, InputError, RankBufferWarning
 from ..judges import Judge, SimulatedJudge
 from ..methods import METHODS, Method, method_from_dict
 from ..replay import ReplayQuery, find_replay, qualities, read_replay
 from ..scorer import Scorer
-from .comparing import ROWS, Plan, run_method
-from .files import locked, settle, write_whole
-from .options import UsageError, add_judge, identity, judge_of, positive, require_judge
-from .stats import Summary
-from .text import table
+from .comparing import Plan
+from .figures import lines
+from .options import UsageError, add_judge, identity, judge_of, positive
+from .report import INSTALL
+from .run_directory import RunDirectory
 
 _EPILOG = """\
 DIR/groups.jsonl has a row for each method, query and epoch, DIR/summary.json the
-figures by method, and DIR/buffers/ the final buffers, which `rankbuffer inspect`
-shows. Killed at any moment, the same command goes on where it was.
+figures by method, DIR/report.html a page of them with plots (which matplotlib
+draws: pip install 'rankbuffer[plot]'), and DIR/buffers/ the final buffers, which
+`rankbuffer inspect` shows. Killed at any moment, the same command goes on where it was.
+
+Groups are scored by epoch, then in the order of the file. With --budget a method
+begins no more of them once its tokens, prompt and completion, have reached it:
+the same groups however fast the judge and however often the run was interrupted.
 
 FILE of --method-options: {label: {"method"?: registry name, option: value, ...}}
 """
@@ -60,6 +62,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="cycling through those of the file (default: once)",
     )
+    parser.add_argument(
+        "--budget",
+        type=positive,
+        metavar="TOKENS",
+        help="judge tokens at which each method stops (default: all groups are scored)",
+    )
     parser.add_argument("--out", required=True, metavar="DIR", help="where results go")
     add_judge(parser)
     parser.set_defaults(run=run)
@@ -71,26 +79,36 @@ def run(args: argparse.Namespace) -> int:
     judge = judge_of(args, lambda: qualities(queries))
     methods = _methods(args.methods, args.method_options)
     for label, method in methods.items():
-        _check(label, method, judge, args.seed)
+        _check(label, method, judge, args.seed, queries)
     epochs = args.epochs or max(len(query.epochs) for query in queries)
     checksum = hashlib.sha256(data.read_bytes()).hexdigest()
     settings = {
         "rankbuffer": __version__,
         "data": {"sha256": checksum, "queries": len(queries)},
         "epochs": epochs,
+        "budget": args.budget,
         "methods": {label: method.to_json() for label, method in methods.items()},
         "judge": identity(judge),
         "seed": args.seed,
     }
-    run_ = _Run(Path(args.out), settings)
-    plan = Plan(queries=queries, epochs=epochs, judge=judge, seed=args.seed, mark=checksum[:12])
+    directory = RunDirectory(Path(args.out), settings)
+    plan = Plan(
+        queries=queries,
+        epochs=epochs,
+        judge=judge,
+        seed=args.seed,
+        budget=args.budget,
+        mark=checksum[:12],
+    )
     try:
-        summary = run_.complete(methods, plan)
+        outcome = directory.complete(methods, plan)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped; the same command goes on where it was") from None
-    print("\n".join(_lines(summary)))
-    print(f"\n{run_.groups}\n{run_.summary}")
-    return 1 if any(method["failed"] for method in summary.values()) else 0
+    print("\n".join(lines(outcome.figures, plan.groups)))
+    print(f"\n{directory.groups}\n{directory.summary}\n{directory.report}")
+    if not outcome.drawn:
+        print(f"The page is without plots. For them: {INSTALL}, then the same command again.")
+    return 1 if any(method["failed"] for method in outcome.figures.values()) else 0
 
 
 def _methods(labels: str | None, path: str | None) -> dict[str, Method]:
@@ -134,117 +152,39 @@ def _read_options(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _check(label: str, method: Method, judge: Judge | SimulatedJudge, seed: int) -> None:
-    """Lets the library look at all options before any call is paid for."""
+def _check(
+    label: str,
+    method: Method,
+    judge: Judge | SimulatedJudge,
+    seed: int,
+    queries: Iterable[ReplayQuery],
+) -> None:
+    """Lets the library look at all options and at the data before any call is paid for."""
     if isinstance(judge, SimulatedJudge):  # its qualities may be large and are checked with the run
         judge = SimulatedJudge(**{**judge.__dict__, "qualities": {"": 0.0}})
-    try:
-        Scorer(method=method, judge=judge, seed=seed).close()
-    except ConfigError as error:
-        raise UsageError(f"{label}: {error}") from None
-
-
-@dataclass
-class _Run:
-    """The directory of a run: run.json while and after, state/ while, the results after."""
-
-    out: Path
-    settings: dict[str, Any]
-
-    @property
-    def groups(self) -> Path:
-        return self.out / "groups.jsonl"
-
-    @property
-    def summary(self) -> Path:
-        return self.out / "summary.json"
-
-    def complete(self, methods: Mapping[str, Method], plan: Plan) -> dict[str, Any]:
-        """Runs what is not there yet, and returns the figures by method."""
-        self.out.mkdir(parents=True, exist_ok=True)
-        with locked(self.out / ".lock"):
-            results, settings = [self.groups.exists(), self.summary.exists()], self.out / "run.json"
-            if any(results) and not settings.exists():
-                raise UsageError(f"{self.out} holds results without run.json; use another --out")
-            if not all(results):
-                with Scorer(judge=plan.judge) as scorer:
-                    require_judge(scorer)
-            settle(settings, self.settings, "--out")
-            state = self.out / "state"
-            if not all(results):
-                state.mkdir(exist_ok=True)
-                snapshots = {}
-                for i, (label, method) in enumerate(methods.items()):
-                    snapshots[label] = asyncio.run(run_method(label, method, plan, state / str(i)))
-                self._collect(snapshots, plan)
-            # The summary is written last: with it there, nothing else is needed.
-            shutil.rmtree(state, ignore_errors=True)
-            found: dict[str, Any] = json.loads(self.summary.read_text(encoding="utf-8"))["methods"]
-            return found
-
-    def _collect(self, snapshots: Mapping[str, Path], plan: Plan) -> None:
-        """Puts the rows of all methods into order, and writes the figures."""
-        figures = {}
-        with write_whole(self.groups) as write:
-            for label, snapshot in snapshots.items():
-                summary = Summary()
-                for line, row in _rows(snapshot.with_name(ROWS), plan.queries):
-                    write(line)
-                    summary.add(row, plan.qualities(row["query_id"], row["epoch"]))
-                figures[label] = summary.to_json()
-        buffers = self.out / "buffers"
-        buffers.mkdir(exist_ok=True)
-        for label, snapshot in snapshots.items():
-            if "mean_anchors_by_epoch" in figures[label]:
-                shutil.copyfile(snapshot, buffers / f"{quote(label, safe=' ')}.zst")
-        with write_whole(self.summary) as write:
-            write(json.dumps({"methods": figures}, indent=2, ensure_ascii=False) + "\n")
-
-
-def _rows(path: Path, queries: Sequence[ReplayQuery]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of one method by query, then epoch; they were written by epoch, then query."""
-    place = {query.query_id: i for i, query in enumerate(queries)}
-    with path.open(encoding="utf-8") as file:
-        rows = [(line, json.loads(line)) for line in file]
-    rows.sort(key=lambda row: (place[row[1]["query_id"]], row[1]["epoch"]))
-    yield from rows
-
-
-_HEAD = (
-    "method",
-    "groups",
-    "calls",
-    "prompt tok",
-    "compl. tok",
-    "tau",
-    "anchors",
-    "flat",
-    "failed",
-)
-
-
-def _lines(summary: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The figures as a table."""
-    rows = []
-    for label, figures in summary.items():
-        tau, anchors = figures["kendall_tau"], figures.get("mean_anchors_by_epoch")
-        rows.append(
-            (
-                label,
-                f"{figures['groups']:,}",
-                f"{figures['calls']:,}",
-                f"{figures['prompt_tokens']:,}",
-                f"{figures['completion_tokens']:,}",
-                "-" if tau is None else f"{tau:.3f}",
-                f"{anchors[-1]:.2f}" if anchors else "-",
-                f"{figures['zero_spread_share']:.1%}",
-                f"{figures['failed']:,}",
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", RankBufferWarning)
+        try:
+            scorer = Scorer(method=method, judge=judge, seed=seed)
+        except ConfigError as error:
+            raise UsageError(f"{label}: {error}") from None
+    for doubt in doubts:
+        warnings.warn(f"{label}: {doubt.message}", RankBufferWarning, stacklevel=2)
+    # What a query lacks for a method is found when a group of it begins.
+    kinds = {(bool(query.rubrics), bool(query.ranked)): query for query in reversed(list(queries))}
+    with scorer:
+        for query in kinds.values():
+            texts = [response.text for response in query.ranked]
+            group = scorer.open_group(
+                query.query_id,
+                expected=1,
+                query=query.query,
+                rubrics=query.rubrics,
+                ranked=texts or None,
+                reference=texts[0] if texts else None,
             )
-        )
-    lines = table(_HEAD, rows)
-    for label, figures in summary.items():
-        if anchors := figures.get("mean_anchors_by_epoch"):
-            lines += ["", f"{label}: anchors by epoch  " + "  ".join(f"{a:.2f}" for a in anchors)]
-        if progress := figures.get("progress_by_epoch"):
-            lines += [f"{label}: progress by epoch " + "  ".join(f"{p:.2f}" for p in progress)]
-    return lines
+            try:
+                with group:
+                    pass  # without responses nothing is asked
+            except InputError as error:
+                raise UsageError(f"{label}: {error}") from None

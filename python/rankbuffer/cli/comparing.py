@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..errors import RankBufferWarning
 from ..judges import Judge, SimulatedJudge
 from ..methods import Method
 from ..replay import ReplayQuery, ReplayText
 from ..scorer import Scorer
 from .journal import Journal
 from .progress import Progress
+from .spending import Spending
 
 ROWS = "rows.jsonl"
 
@@ -32,6 +36,8 @@ class Plan:
     epochs: int
     judge: Judge | SimulatedJudge
     seed: int
+    budget: int | None
+    """Judge tokens at which each method stops."""
     mark: str
     """Names the data in snapshots."""
 
@@ -47,18 +53,34 @@ class Plan:
     def _by_id(self) -> dict[str, ReplayQuery]:
         return {query.query_id: query for query in self.queries}
 
-    def chunks(self, start: int) -> Iterator[tuple[int, Sequence[ReplayQuery]]]:
-        """Epoch and queries of each piece of work from group ``start`` on.
+    @property
+    def groups(self) -> int:
+        return self.epochs * len(self.queries)
+
+    def group(self, number: int) -> tuple[int, ReplayQuery]:
+        """Epoch and query of a group by its place in the order."""
+        epoch, place = divmod(number, len(self.queries))
+        return epoch, self.queries[place]
+
+    def size(self, number: int) -> int:
+        """Bytes of the texts that a group's judge may have to read."""
+        epoch, query = self.group(number)
+        texts = [*query.ranked, *self.rollouts(query, epoch)]
+        return len(str(query.query).encode()) + sum(len(t.text.encode()) for t in texts)
+
+    def piece(self, done: int, spending: Spending | None) -> tuple[int, Sequence[ReplayQuery]]:
+        """Epoch and queries of the groups to score at once after the first ``done``.
 
         Pieces end where they end in a run that was never interrupted, and never
-        hold two groups of one query.
+        hold two groups of one query. There are none left when the list is empty.
         """
-        size = len(self.queries)
-        for epoch in range(self.epochs):
-            for first in range(0, size, _CHUNK):
-                last = min(first + _CHUNK, size)
-                if epoch * size + first >= start:
-                    yield epoch, self.queries[first:last]
+        if done == self.groups or (spending is not None and spending.over):
+            return 0, []
+        epoch, first = divmod(done, len(self.queries))
+        count = min(_CHUNK - first % _CHUNK, len(self.queries) - first)
+        if spending is not None:
+            count = spending.room(map(self.size, range(done, done + count)))
+        return epoch, self.queries[first : first + count]
 
 
 async def run_method(label: str, method: Method, plan: Plan, state: Path) -> Path:
@@ -71,24 +93,40 @@ async def run_method(label: str, method: Method, plan: Plan, state: Path) -> Pat
     newest = journal.newest()
     done, snapshot = (newest[0], newest[2]) if newest is not None else (0, None)
     journal.cut(done)
-    with Progress(label, plan.epochs * len(plan.queries)) as progress:
+    spending = _spent(plan, journal.rows, done)
+    with Progress(label, plan.groups) as progress:
         progress.begin(done)
         scorer = None
         try:
-            for epoch, queries in plan.chunks(done):
+            while (piece := plan.piece(done, spending))[1]:
+                epoch, queries = piece
                 if scorer is None or _counts_attempts(plan.judge):
                     if scorer is not None:
                         scorer.close()
                     scorer = _scorer(method, plan, snapshot)
                 rows = await _score(label, scorer, queries, epoch, plan, progress)
+                for row in rows:
+                    if spending is not None:
+                        spending.add(row, plan.size(done))
+                    done += 1
                 journal.append(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-                done += len(rows)
                 snapshot = journal.checkpoint(scorer, done, plan.mark)
         finally:
             if scorer is not None:
                 scorer.close()
     assert snapshot is not None, "a replay file has at least one group"
     return snapshot
+
+
+def _spent(plan: Plan, rows: Path, done: int) -> Spending | None:
+    """The account after the first ``done`` rows; None without a budget."""
+    if plan.budget is None:
+        return None
+    spending = Spending(plan.budget)
+    with rows.open(encoding="utf-8") as file:
+        for number, line in enumerate(islice(file, done)):
+            spending.add(json.loads(line), plan.size(number))
+    return spending
 
 
 def _counts_attempts(judge: Judge | SimulatedJudge) -> bool:
@@ -101,7 +139,9 @@ def _counts_attempts(judge: Judge | SimulatedJudge) -> bool:
 
 
 def _scorer(method: Method, plan: Plan, snapshot: Path | None) -> Scorer:
-    scorer = Scorer(method=method, judge=plan.judge, seed=plan.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankBufferWarning)  # told when the options were checked
+        scorer = Scorer(method=method, judge=plan.judge, seed=plan.seed)
     if snapshot is not None:
         scorer.restore(snapshot)
     return scorer

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from .._version import __version__
 from ..errors import CancelledError, InternalError, JudgeError, RankBufferError
 from . import compare, demo, inspect, judge_sim, prepare, score, verl_config
+from .doubts import told_once
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -27,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse has said what is wrong, or shown the help
         return end.code if isinstance(end.code, int) else USAGE
     try:
-        code: int = args.run(args)
+        with told_once(args.command):
+            code: int = args.run(args)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:

@@ -34,6 +34,19 @@ def mean(values: Iterable[float]) -> float:
     return math.fsum(values) / len(values) if values else 0.0
 
 
+def mean_error(values: Mapping[str, Sequence[float]]) -> float | None:
+    """Standard error of the mean of all values; None of fewer than two keys.
+
+    Keys are the sample (queries), since values of one key (its epochs) are alike.
+    """
+    keys, total = len(values), sum(map(len, values.values()))
+    if keys < 2:
+        return None
+    centre = mean(v for own in values.values() for v in own)
+    spread = math.fsum(math.fsum(v - centre for v in own) ** 2 for own in values.values())
+    return math.sqrt(spread * keys / (keys - 1)) / total
+
+
 class Summary:
     """The account of one method over its groups, as ``summary.json`` has it."""
 
@@ -41,7 +54,8 @@ class Summary:
         self._groups = self._failed = self._partial = self._flat = 0
         self._calls: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
-        self._taus: list[float] = []
+        self._taus: defaultdict[str, list[float]] = defaultdict(list)
+        self._comparisons, self._first_won = 0, 0.0
         self._anchors: defaultdict[int, list[float]] = defaultdict(list)
         self._sources: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self._progress: defaultdict[int, list[float]] = defaultdict(list)
@@ -54,9 +68,13 @@ class Summary:
         self._flat += row["reward_std"] == 0
         self._calls.update(row["calls"])
         self._tokens.update(row["tokens"])
+        if shown := row.get("first_shown"):
+            self._comparisons += shown["comparisons"]
+            self._first_won += shown["wins"]
         known = [(r, q) for r, q in zip(row["rewards"], qualities, strict=True) if q is not None]
         if known:
-            self._taus.append(kendall_tau_b([r for r, _ in known], [q for _, q in known]))
+            tau = kendall_tau_b([r for r, _ in known], [q for _, q in known])
+            self._taus[row["query_id"]].append(tau)
         epoch = row["epoch"]
         self._anchors[epoch].append(row["anchors"])
         self._sources[epoch].update(row["anchor_sources"])
@@ -68,7 +86,15 @@ class Summary:
         return self._failed
 
     def to_json(self) -> dict[str, Any]:
-        """Figures by epoch are lists from epoch 0; those a method does not have are left out."""
+        """Figures by epoch are lists from epoch 0; those a method does not have are left out.
+
+        ``position_bias`` is how much more than half of its comparisons the response
+        shown first won, of those comparisons that an answer decided between it and
+        another one: 0 for a judge without bias, 0.5 for one that always prefers the
+        first. Who is shown first is drawn at random, so no truth is needed; of n
+        comparisons it is exact to about 0.5 / sqrt(n). None for methods that show
+        the judge one response at a time.
+        """
         out: dict[str, Any] = {
             "groups": self._groups,
             "calls": sum(self._calls.values()),
@@ -76,7 +102,14 @@ class Summary:
             "prompt_tokens": self._tokens["prompt"],
             "completion_tokens": self._tokens["completion"],
             "cached_tokens": self._tokens["cached"],
-            "kendall_tau": mean(self._taus) if self._taus else None,
+            "kendall_tau": mean(t for own in self._taus.values() for t in own)
+            if self._taus
+            else None,
+            "kendall_tau_error": mean_error(self._taus),
+            "position_bias": self._first_won / self._comparisons - 0.5
+            if self._comparisons
+            else None,
+            "position_bias_comparisons": self._comparisons,
         }
         epochs = sorted(self._anchors)
         if any(any(counts) for counts in self._anchors.values()):

@@ -1,0 +1,88 @@
+"""The figures of a comparison as a table on the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from .text import clip, columns, table, terminal_width
+
+# Left out in this order where the terminal is too narrow; summary.json has all.
+_OPTIONAL = ("cached", "±", "compl.")
+_LEAST_LABEL, _MOST_LABEL = 16, 32
+
+_LEGEND = (
+    "prompt, compl., cached: judge tokens; tau: agreement with the qualities, ± standard error; "
+    "bias: how much more than half the first one shown wins; flat: groups without any difference"
+)
+
+
+def lines(summary: Mapping[str, Mapping[str, Any]], offered: int) -> list[str]:
+    """The figures by method; ``offered`` is how many groups each was to score."""
+    out = _fitting([_row(label, figures, offered) for label, figures in summary.items()])
+    out += textwrap.wrap(_LEGEND, terminal_width())
+    for label, figures in summary.items():
+        name = clip(label, _MOST_LABEL)
+        if anchors := figures.get("mean_anchors_by_epoch"):
+            out += ["", f"{name}: anchors by epoch  " + _by_epoch(anchors)]
+        if progress := figures.get("progress_by_epoch"):
+            out += [f"{name}: progress by epoch " + _by_epoch(progress)]
+    return out
+
+
+def _row(label: str, figures: Mapping[str, Any], offered: int) -> dict[str, str]:
+    anchors = figures.get("mean_anchors_by_epoch")
+    return {
+        "method": label,
+        "groups": groups(figures["groups"], offered),
+        "calls": f"{figures['calls']:,}",
+        "prompt": short(figures["prompt_tokens"]),
+        "compl.": short(figures["completion_tokens"]),
+        "cached": short(figures["cached_tokens"]),
+        "tau": decimals(figures["kendall_tau"]),
+        "±": decimals(figures["kendall_tau_error"]).removeprefix("0"),
+        "bias": decimals(figures["position_bias"], "+.2f"),
+        "flat": f"{figures['zero_spread_share']:.1%}",
+        "anchors": f"{anchors[-1]:.2f}" if anchors else "-",
+        "failed": f"{figures['failed']:,}",
+    }
+
+
+def _fitting(rows: list[dict[str, str]]) -> list[str]:
+    """The table within the terminal: shorter labels first, then fewer columns."""
+    names, found = list(rows[0]), [""]
+    for left_out in (None, *_OPTIONAL):
+        names = [name for name in names if name != left_out]
+        for label in range(_MOST_LABEL, _LEAST_LABEL - 1, -1):
+            cells = [[clip(row["method"], label), *(row[n] for n in names[1:])] for row in rows]
+            found = table(names, cells)
+            if columns(found[1]) <= terminal_width():
+                return found
+    return found
+
+
+def groups(scored: int, offered: int) -> str:
+    """How many were scored, and of how many where a budget ended it."""
+    return f"{scored:,}" if scored == offered else f"{scored:,}/{offered:,}"
+
+
+def decimals(value: float | None, form: str = ".3f") -> str:
+    return "-" if value is None else format(value, form)
+
+
+def short(count: int) -> str:
+    """A count in at most six columns: 98,765 or 1.23M."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if count >= 100 * 10**3 and count >= size:
+            value = count / size
+            return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}{unit}"
+    return f"{count:,}"
+
+
+def _by_epoch(values: list[float]) -> str:
+    """All of a few, the first and last ones of many."""
+    shown = [f"{value:.2f}" for value in values]
+    if len(shown) > 10:
+        shown = [*shown[:5], "...", *shown[-4:]]
+    return "  ".join(shown)
