@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import CancelledError, InternalError, JudgeError, RankBufferError
-from . import compare, demo, inspect, judge_sim, prepare, score, verl_config
+from . import compare, demo, inspect, judge_sim, methods, prepare, rubrics, score, verl_config
 from .doubts import told_once
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-_COMMANDS = (demo, score, compare, inspect, judge_sim, prepare, verl_config)
+_COMMANDS = (
+    demo, score, compare, methods, rubrics, inspect, judge_sim, prepare, verl_config,
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,98 @@
+"""``rankbuffer methods``: the reward methods, what they cost and what can be set."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+import textwrap
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from ..methods import METHODS, Method
+from .options import UsageError
+from .text import Style, terminal_width
+
+# Judge calls for a group of n distinct responses, with the defaults.
+CALLS = {
+    "rankbuffer": "n + intervals shared",
+    "scr": "n(n-1)/2",
+    "agr": "anchors x n",
+    "prc": "n",
+    "genrm": "n",
+    "tournament": "(n-1) x repeats",
+    "arena": "4(n-1)",
+    "pairwise": "n(n-1)/2",
+    "pointwise": "n",
+    "gdpo": "rubrics x n",
+    "implicit": "n",
+    "explicit": "rubrics x n",
+    "winrate": "n(n-1)/2",
+    "listwise": "repeats",
+}
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "methods",
+        help="list the reward methods and their options",
+        description="Lists the reward methods, or tells all about one. "
+        "Calls are for a group of n distinct responses.",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="tell all about this one")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.name is None:
+        rows = [(name, CALLS[name], _summary(kind)) for name, kind in METHODS.items()]
+        width = terminal_width() - max(len(r[0]) for r in rows) - max(len(r[1]) for r in rows) - 4
+        for line in _listing(rows, width):
+            print(line)
+        return 0
+    if args.name not in METHODS:
+        raise UsageError(f"{args.name!r} is not one of {', '.join(METHODS)}")
+    _tell(args.name, METHODS[args.name])
+    return 0
+
+
+def _listing(rows: list[tuple[str, str, str]], width: int) -> list[str]:
+    """Name, calls and summary, the summary wrapped in its column."""
+    cells = []
+    for name, calls, summary in rows:
+        for i, part in enumerate(textwrap.wrap(summary, width)):
+            cells.append((part, name if i == 0 else "", calls if i == 0 else ""))
+    names = max(len(name) for name, _, _ in rows)
+    counts = max(len(calls) for _, calls, _ in rows)
+    return [
+        f"{name:<{names}}  {calls:<{counts}}  {part}".rstrip()
+        for part, name, calls in [("", "method", "calls"), *cells]
+    ]
+
+
+def _summary(kind: type[Method]) -> str:
+    """The first sentence of its documentation."""
+    return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ").replace("``", "")
+
+
+def _tell(name: str, kind: type[Method]) -> None:
+    print(Style(sys.stdout)(f"{name}, in Python rankbuffer.{kind.__name__}", "bold"))
+    for paragraph in (inspect.getdoc(kind) or "").replace("``", "").split("\n\n"):
+        print("\n".join(textwrap.wrap(paragraph, terminal_width())))
+    print(
+        f"\nCalls for a group of n distinct responses: {CALLS[name]}\n\nOptions and their defaults:"
+    )
+    shared = {field.name for field in fields(Method)}
+    hints = get_type_hints(kind)
+    for field in sorted(fields(kind), key=lambda f: f.name in shared):
+        choices = _choices(hints[field.name], field.default)
+        print(f"  {field.name} = {json.dumps(field.default)}{choices}")
+
+
+def _choices(hint: Any, default: Any) -> str:
+    """What else the option may be, where that is a list of words."""
+    parts = [hint, *get_args(hint)]
+    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+    words = [word for word in words if word != default]
+    return f"  (or {', '.join(json.dumps(word) for word in words)})" if words else ""
