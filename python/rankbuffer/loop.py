@@ -1,0 +1,152 @@
+"""Rewards for a batch of rows, for anyone's training loop."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from .errors import ConflictError, InputError
+from .scorer import Scorer
+from .types import GroupResult, Query
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What a batch of rows came to. ``results`` has one entry for each group that was scored."""
+
+    rewards: list[float]
+    results: list[GroupResult] = field(default_factory=list)
+
+
+@dataclass
+class _Group:
+    row: Mapping[str, Any]
+    query_id: str
+    places: list[int] = field(default_factory=list)
+
+
+def score_batch(
+    scorer: Scorer,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    group_size: int | None = None,
+    step: int | None = None,
+    epoch: int | None = None,
+    validate: bool = False,
+) -> list[float]:
+    """One reward for each row, in order; all groups are judged at once.
+
+    A row is ``{"query", "response", "query_id"?, "rubrics"?, "ranked"?, "reference"?,
+    "eligible"?}``. Rows of one query make a group; with ``group_size``, each run of
+    that many. Without ``query_id`` the query's text tells them apart. A group whose
+    query is known with other content is rewarded 0 and logged.
+    """
+    work = score_rows(
+        scorer, rows, group_size=group_size, step=step, epoch=epoch, validate=validate
+    )
+    return run(work).rewards
+
+
+async def score_rows(
+    scorer: Scorer,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    group_size: int | None = None,
+    step: int | None = None,
+    epoch: int | None = None,
+    validate: bool = False,
+) -> Batch:
+    """``score_batch`` for asyncio, with the groups' results beside the rewards."""
+    groups = _groups(rows, group_size)
+    scored = await asyncio.gather(
+        *(_score(scorer, group, rows, step, epoch, validate) for group in groups)
+    )
+    rewards = [0.0] * len(rows)
+    for group, result in zip(groups, scored, strict=True):
+        for place, reward in zip(group.places, result.rewards if result else (), strict=False):
+            rewards[place] = reward
+    return Batch(rewards=rewards, results=[result for result in scored if result is not None])
+
+
+async def _score(
+    scorer: Scorer,
+    group: _Group,
+    rows: Sequence[Mapping[str, Any]],
+    step: int | None,
+    epoch: int | None,
+    validate: bool,
+) -> GroupResult | None:
+    members = [rows[place] for place in group.places]
+    try:
+        return await scorer.score_group_async(
+            group.query_id,
+            [row["response"] for row in members],
+            query=group.row["query"],
+            rubrics=group.row.get("rubrics") or None,
+            ranked=group.row.get("ranked") or None,
+            reference=group.row.get("reference"),
+            eligible=[bool(row.get("eligible", True)) for row in members],
+            step=step,
+            epoch=epoch,
+            update=not validate,
+            validate=validate,
+        )
+    except (ConflictError, InputError) as error:
+        log.error("rankbuffer: group of query %.80r is rewarded 0: %s", group.query_id, error)
+        return None
+
+
+def _groups(rows: Sequence[Mapping[str, Any]], size: int | None) -> list[_Group]:
+    """Rows by query, in order of first appearance; full groups are followed by new ones."""
+    done: list[_Group] = []
+    open_: dict[str, _Group] = {}
+    for place, row in enumerate(rows):
+        for name in ("query", "response"):
+            if name not in row:
+                raise InputError(f"rows[{place}]: {name}: missing")
+        query_id = row.get("query_id") or query_id_of(row["query"])
+        group = open_.get(query_id)
+        if group is None or (size is not None and len(group.places) >= size):
+            group = open_[query_id] = _Group(row, query_id)
+            done.append(group)
+        group.places.append(place)
+    return done
+
+
+def query_id_of(query: Query) -> str:
+    """An id for a query without one: the hash of its content."""
+    text = json.dumps(query, ensure_ascii=False, sort_keys=True, default=str)
+    return "query-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine to its end, also where an event loop is running (in a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def elsewhere() -> None:
+        try:
+            results.append(asyncio.run(work))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=elsewhere, name="rankbuffer-batch")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]

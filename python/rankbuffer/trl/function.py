@@ -1,0 +1,142 @@
+"""The reward functions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..config import ScorerConfig
+from ..loop import Batch, run, score_rows
+from ..scorer import Scorer
+from .ranks import Ranks
+from .rows import rows_of
+
+
+class _Rewards:
+    """What both kinds share: rows in, one scorer in the main process, rewards out."""
+
+    def __init__(self, scorer: Scorer | ScorerConfig, *, group_size: int) -> None:
+        """``group_size`` is the trainer's ``num_generations``."""
+        if group_size < 1:
+            raise ValueError(f"group_size: {group_size} is below 1")
+        self._given = scorer
+        self._scorer = scorer if isinstance(scorer, Scorer) else None
+        self._size = group_size
+        self.__name__ = "rankbuffer"  # what TRL calls the reward in its logs
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer, built on first use: only the main process needs one."""
+        if self._scorer is None:
+            assert isinstance(self._given, ScorerConfig)
+            self._scorer = Scorer.from_config(self._given)
+        return self._scorer
+
+    def checkpoints(self) -> Any:
+        """A trainer callback that keeps the buffers beside the model's checkpoints."""
+        from .callback import Checkpoints
+
+        return Checkpoints(self)
+
+    def save(self, path: str | Path) -> None:
+        self.scorer.snapshot(path)
+
+    def restore(self, path: str | Path) -> None:
+        self.scorer.restore(path)
+
+    def close(self) -> None:
+        if self._scorer is not None:
+            self._scorer.close()
+
+    async def _rewards(
+        self, rows: list[dict[str, Any]], step: int | None, log_metric: Any
+    ) -> list[float] | Exception:
+        """The main process's work. An error is for all processes, which wait for rewards."""
+        try:
+            batch = await self._score(rows, step)
+        except Exception as error:
+            return error
+        _log(log_metric, batch)
+        return batch.rewards
+
+    async def _score(self, rows: list[dict[str, Any]], step: int | None) -> Batch:
+        """Training rows and validation rows, which the column ``split`` tells apart."""
+        train = [i for i, row in enumerate(rows) if row.pop("split") == "train"]
+        other = [i for i in range(len(rows)) if i not in set(train)]
+        scored = await asyncio.gather(
+            score_rows(self.scorer, [rows[i] for i in train], group_size=self._size, step=step),
+            score_rows(self.scorer, [rows[i] for i in other], step=step, validate=True),
+        )
+        rewards = [0.0] * len(rows)
+        for places, batch in zip((train, other), scored, strict=True):
+            for place, reward in zip(places, batch.rewards, strict=True):
+                rewards[place] = reward
+        return Batch(rewards=rewards, results=[r for b in scored for r in b.results])
+
+
+class RewardFunction(_Rewards):
+    """A reward function for ``GRPOTrainer(reward_funcs=[...])``.
+
+    TRL calls it in every process with that process's part of the batch, which may
+    hold parts of groups: the parts are put together in the main process, scored
+    there, and every process gets the rewards of its own rows.
+    """
+
+    def __call__(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        trainer_state: Any = None,
+        log_metric: Any = None,
+        **columns: Any,
+    ) -> list[float]:
+        ranks = Ranks()
+        everything = ranks.gather(rows_of(prompts, completions, columns))
+        rewards: list[float] | Exception | None = None
+        if everything is not None:
+            rewards = run(self._rewards(everything, _step(trainer_state), log_metric))
+        return ranks.share(rewards, len(prompts))
+
+
+class AsyncRewardFunction(_Rewards):
+    """The same as a coroutine, which TRL runs beside its other asynchronous rewards."""
+
+    async def __call__(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        trainer_state: Any = None,
+        log_metric: Any = None,
+        **columns: Any,
+    ) -> list[float]:
+        ranks = Ranks()
+        everything = await asyncio.to_thread(ranks.gather, rows_of(prompts, completions, columns))
+        rewards: list[float] | Exception | None = None
+        if everything is not None:
+            rewards = await self._rewards(everything, _step(trainer_state), log_metric)
+        return await asyncio.to_thread(ranks.share, rewards, len(prompts))
+
+
+def _step(state: Any) -> int | None:
+    step = getattr(state, "global_step", None)
+    return None if step is None else int(step)
+
+
+def _log(log_metric: Any, batch: Batch) -> None:
+    """What a batch cost and whether it can teach anything."""
+    results = batch.results
+    if log_metric is None or not results:
+        return
+    progress = [p for r in results for p in r.progress if p is not None]
+    figures = {
+        "judge_calls": sum(sum(r.calls.values()) for r in results),
+        "prompt_tokens": sum(r.tokens.get("prompt", 0) for r in results),
+        "zero_spread_share": sum(r.reward_std == 0 for r in results) / len(results),
+        "failed_groups": sum(r.group_status != "ok" for r in results),
+    }
+    if progress:
+        figures["progress"] = sum(progress) / len(progress)
+    for name, value in figures.items():
+        log_metric(f"rankbuffer/{name}", float(value))
