@@ -19,6 +19,7 @@ from cli_tools import rows
 
 import rankbuffer as rb
 from rankbuffer.cli import main
+from rankbuffer.cli.methods import CALLS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -94,12 +95,14 @@ def test_shell_blocks(path: str, tmp_path: Path) -> None:
     for method in ("rankbuffer", "pairwise", "pointwise"):
         assert re.search(rf"^{method} +48 ", shown, re.MULTILINE)
     assert re.search(r"^ +\d+  ranked ", shown, re.MULTILINE)
+    assert "<svg" in (tmp_path / "results" / "report.html").read_text()
 
     texts = re.findall(r'"((?:Because|No|Air|It)[^"]*\.)"', blocks[1])
     judge = rb.SimulatedJudge(qualities={text: float(len(text)) for text in texts})
     with rb.JudgeServer(judge) as server:
         assert ENDPOINT in blocks[1]
         shown = _shell(blocks[1].replace(ENDPOINT, server.url), path, tmp_path)
+    assert "queries with new rubrics: 1, failed: 0" in shown
     assert "2 groups (0 failed, 0 partly)" in shown
     assert [row["rewards"] for row in rows(tmp_path / "rewards.jsonl")] == [[1, -1], [1, -1]]
 
@@ -110,23 +113,36 @@ def test_what_the_text_names_exists(capsys: pytest.CaptureFixture[str], path: st
         words = code.split()
         if words[0] == "make":
             _shell(f"make --dry-run {words[1]}", path, ROOT)
-        elif words[0] == "rankbuffer" and words[1] != "COMMAND":
+        elif words[0] == "rankbuffer" and words[1:2] not in ([], ["COMMAND"]):
             assert main([words[1], "--help"]) == 0
+        elif words[0].startswith("--"):
+            assert main(["compare", "--help"]) == 0
+            assert code in capsys.readouterr().out
     assert "pip install ." in named
     assert list((ROOT / "tests" / "wheel").glob("test_*.py"))
     capsys.readouterr()
 
 
+def _table(head: str) -> list[list[str]]:
+    """The rows of the table that begins with a head."""
+    (table,) = re.findall(rf"^\| {head} \|.*\n\| ---.*\n((?:\|.*\n)+)", README, re.MULTILINE)
+    return [[cell.strip(" `") for cell in row.split("|")[1:-1]] for row in table.splitlines()]
+
+
 def test_the_table_of_statuses_is_complete() -> None:
-    table = set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))
-    assert table == set(rb.Status.__args__)  # type: ignore[attr-defined]
+    statuses = [row[0] for row in _table("status")]
+    assert sorted(statuses) == sorted(rb.Status.__args__)  # type: ignore[attr-defined]
+
+
+def test_the_table_of_methods_is_that_of_the_command() -> None:
+    assert {row[0]: row[1] for row in _table("name")} == CALLS
 
 
 def test_the_options_it_names_exist() -> None:
     names = re.findall(r"`(\w+)=", README)
     known = {
         field
-        for one in (rb.Judge, rb.RankBuffer, rb.ScorerConfig)
+        for one in (rb.Judge, rb.RankBuffer, rb.SCR, rb.ScorerConfig)
         for field in one.__dataclass_fields__
     } | set(rb.Scorer.score_group.__annotations__)
     assert names
