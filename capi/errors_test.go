@@ -18,6 +18,7 @@ func TestEngineAndHeaderAgreeOnCodes(t *testing.T) {
 		{engine.ErrInvalid, codeInvalid, engine.CodeInvalid},
 		{engine.ErrClosed, codeHandle, engine.CodeHandle},
 		{engine.ErrUnknown, codeHandle, engine.CodeHandle},
+		{engine.ErrEnded, codeHandle, engine.CodeHandle},
 		{engine.ErrStale, codeStale, engine.CodeStale},
 		{engine.ErrConflict, codeConflict, engine.CodeConflict},
 		{engine.ErrNotFound, codeNotFound, engine.CodeNotFound},

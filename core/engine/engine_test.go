@@ -289,6 +289,40 @@ func TestOpenGroupHoldsItsQueryOnly(t *testing.T) {
 	}
 }
 
+// A response that comes too late is told apart from one that is wrong, both
+// while the others are still judged and after the end.
+func TestLateResponses(t *testing.T) {
+	e := open(t, ranked4, map[string]any{"latency_ms": 60000})
+	ticket, err := e.Open(of("q").json(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := func(when string) {
+		if err := e.Add(ticket, 1, []byte(`"t5"`)); !errors.Is(err, ErrEnded) || CodeOf(err) != CodeHandle {
+			t.Errorf("%s: %v, want that the group has ended", when, err)
+		}
+	}
+	f, err := e.flight(ticket)
+	if err := errors.Join(err, e.Add(ticket, 0, []byte(`"t70"`))); err != nil {
+		t.Fatal(err)
+	}
+	f.group.Close(rank.Timeout)
+	late("while the other response is judged")
+	if err := e.Cancel(ticket); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, e, ticket)
+	late("after the end")
+}
+
+func TestMethodsWithoutBufferSaySo(t *testing.T) {
+	e := open(t, `{"name": "scr"}`, nil)
+	res := scoreNow(t, e, of("q", "t70", "t5").with("update", false))
+	if err := e.Update(res.GroupID); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "the method scr keeps no buffer") {
+		t.Errorf("update: %v", err)
+	}
+}
+
 func TestUpdateLater(t *testing.T) {
 	e := open(t, ranked4, nil)
 	a := scoreNow(t, e, of("q", "t70", "t5").with("update", false))

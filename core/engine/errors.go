@@ -14,6 +14,7 @@ var (
 	ErrInvalid    = errors.New("invalid input")
 	ErrClosed     = errors.New("scorer is closed")
 	ErrUnknown    = errors.New("unknown ticket")
+	ErrEnded      = errors.New("the group has ended")
 	ErrBusy       = errors.New("busy")
 	ErrIO         = errors.New("file error")
 	ErrCheckpoint = errors.New("unusable checkpoint")
@@ -47,7 +48,7 @@ var codes = []struct {
 	err  error
 	code int32
 }{
-	{ErrClosed, CodeHandle}, {ErrUnknown, CodeHandle}, {ErrStale, CodeStale},
+	{ErrClosed, CodeHandle}, {ErrUnknown, CodeHandle}, {ErrEnded, CodeHandle}, {ErrStale, CodeStale},
 	{ErrConflict, CodeConflict}, {ErrNotFound, CodeNotFound}, {ErrBusy, CodeBusy},
 	{ErrCheckpoint, CodeCheckpoint}, {ErrIO, CodeIO}, {ErrJudge, CodeJudge},
 	{ErrCancelled, CodeCancelled}, {context.Canceled, CodeCancelled}, {ErrPanic, CodePanic},

@@ -157,23 +157,23 @@ type responseJSON struct {
 	FormatScore *float64 `json:"format_score"`
 }
 
-func decodeResponse(data []byte, l limits) (responseJSON, error) {
+func decodeResponse(where string, data []byte, l limits) (responseJSON, error) {
 	var r responseJSON
 	var err error
 	if len(data) > 0 && data[0] == '"' {
-		err = strict.UnmarshalString("response", data, &r.Text)
+		err = strict.UnmarshalString(where, data, &r.Text)
 	} else {
-		err = strict.UnmarshalTexts("response", data, &r, map[string]any{"text": &r.Text})
+		err = strict.UnmarshalTexts(where, data, &r, map[string]any{"text": &r.Text})
 	}
 	switch {
 	case err != nil:
 		return r, err
 	case r.Text == "" && !hasText(data):
-		return r, fmt.Errorf("response: text: missing")
+		return r, fmt.Errorf("%s: text: missing", where)
 	case len(r.Text) > l.MaxResponseBytes:
-		return r, fmt.Errorf("response: text: %d bytes are more than limits.max_response_bytes = %d", len(r.Text), l.MaxResponseBytes)
+		return r, fmt.Errorf("%s: %d bytes are more than limits.max_response_bytes = %d", where, len(r.Text), l.MaxResponseBytes)
 	case r.FormatScore != nil && !inUnit(*r.FormatScore):
-		return r, fmt.Errorf("response: format_score: %v is not in 0..1", *r.FormatScore)
+		return r, fmt.Errorf("%s: format_score: %v is not in 0..1", where, *r.FormatScore)
 	}
 	return r, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/rank"
@@ -49,9 +50,10 @@ func (e *Engine) Open(groupJSON []byte, expected int) (ticket uint64, err error)
 }
 
 // Add hands in the response at index of an open group: a JSON string, or
-// {"text", "eligible"?, "format_score"?}.
+// {"text", "eligible"?, "format_score"?}. One that comes after the group has
+// closed is ErrEnded.
 func (e *Engine) Add(ticket uint64, index int, response []byte) error {
-	r, err := decodeResponse(response, e.limits)
+	r, err := decodeResponse(fmt.Sprintf("responses[%d]", index), response, e.limits)
 	if err != nil {
 		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}
@@ -62,7 +64,11 @@ func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 	if index < 0 || index >= f.group.Size {
 		return fmt.Errorf("engine: %w: group %s: index %d is outside 0..%d", ErrInvalid, f.id, index, f.group.Size-1)
 	}
-	if err := f.group.Add(index, r.apply(f.spec.response(index, r.Text))); err != nil {
+	err = f.group.Add(index, r.apply(f.spec.response(index, r.Text)))
+	switch {
+	case errors.Is(err, rank.ErrLate):
+		return fmt.Errorf("engine: %w: group %s: %w", ErrEnded, f.id, err)
+	case err != nil:
 		return fmt.Errorf("engine: %w: group %s: %w", ErrInvalid, f.id, err)
 	}
 	return nil
@@ -73,7 +79,7 @@ func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 func (e *Engine) CloseGroup(ticket uint64) error {
 	f, err := e.flight(ticket)
 	if err != nil {
-		return e.unlessEnded(ticket, err)
+		return unlessEnded(err)
 	}
 	f.group.Close(rank.Cancelled)
 	return nil
@@ -84,7 +90,7 @@ func (e *Engine) CloseGroup(ticket uint64) error {
 func (e *Engine) Cancel(ticket uint64) error {
 	f, err := e.flight(ticket)
 	if err != nil {
-		return e.unlessEnded(ticket, err)
+		return unlessEnded(err)
 	}
 	f.cancel(nil)
 	return nil
@@ -96,18 +102,17 @@ func (e *Engine) flight(ticket uint64) (*flight, error) {
 	if e.closed {
 		return nil, ErrClosed
 	}
-	f := e.flights[ticket]
-	if f == nil {
-		return nil, fmt.Errorf("engine: %w: %d is not in flight", ErrUnknown, ticket)
+	if f := e.flights[ticket]; f != nil {
+		return f, nil
 	}
-	return f, nil
+	if ticket >= 1 && ticket <= e.last {
+		return nil, fmt.Errorf("engine: %w: its ticket was %d", ErrEnded, ticket)
+	}
+	return nil, fmt.Errorf("engine: %w: %d was not given out", ErrUnknown, ticket)
 }
 
-// unlessEnded forgives a ticket that was given out and has ended since.
-func (e *Engine) unlessEnded(ticket uint64, err error) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.closed && ticket >= 1 && ticket <= e.last {
+func unlessEnded(err error) error {
+	if errors.Is(err, ErrEnded) {
 		return nil
 	}
 	return err

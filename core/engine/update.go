@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
 // propose remembers what a group scored with "update": false would do. The
@@ -54,6 +55,9 @@ func (e *Engine) applyProposal(groupID string) (written entry, leave func(), err
 	leave = func() {}
 	if e.closed {
 		return entry{}, leave, ErrClosed
+	}
+	if _, keeps := e.method.(rank.Starter); !keeps {
+		return entry{}, leave, fmt.Errorf("engine: update: %w: the method %s keeps no buffer, its groups have nothing to update", ErrStale, e.method.Shared().Name)
 	}
 	p, ok := e.findProposal(groupID)
 	if !ok {

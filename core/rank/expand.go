@@ -76,7 +76,17 @@ func unranked(ctx context.Context, g *Group, empty float64) (Outcome, error) {
 	if _, err := g.All(ctx); err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Rewards: g.Spread(func(*Candidate) float64 { return 0 }, empty)}, nil
+	if g.Validate {
+		return unjudged(g, empty, "the method only compares the responses of a group, which validation does not"), nil
+	}
+	return unjudged(g, empty, "the method only compares the responses of a group, and this one has a single response"), nil
+}
+
+// unjudged is the outcome of a group that nothing is asked about. It says so:
+// rewards of 0 with the status ok look like a judge that found all equal.
+func unjudged(g *Group, empty float64, why string) Outcome {
+	g.Remark("unjudged", why+": rewards are 0")
+	return Outcome{Rewards: g.Spread(func(*Candidate) float64 { return 0 }, empty)}
 }
 
 // neutralised is the outcome of a group in which calls failed on which every

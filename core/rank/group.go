@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,6 +74,9 @@ func NewGroup(spec Spec, common Common, reasoning reward.Reasoning, env Env) *Gr
 	}
 }
 
+// ErrLate is wrapped when a response comes for a group that takes no more.
+var ErrLate = errors.New("came after the group was closed")
+
 // Add puts a response in its place; the group closes when all places are taken.
 func (g *Group) Add(index int, r Response) error {
 	g.mu.Lock()
@@ -81,7 +85,7 @@ func (g *Group) Add(index int, r Response) error {
 	case index < 0 || index >= len(g.slots):
 		return fmt.Errorf("index %d is outside the group of %d", index, len(g.slots))
 	case g.closed:
-		return fmt.Errorf("response %d came after the group was closed", index)
+		return fmt.Errorf("response %d %w", index, ErrLate)
 	case g.slots[index].status != "":
 		return fmt.Errorf("response %d was already added", index)
 	}

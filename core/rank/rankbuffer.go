@@ -179,8 +179,11 @@ func (m *RankBuffer) bootstrap(ctx context.Context, g *Group) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if g.Validate || g.Size == 1 {
-		return Outcome{Rewards: g.Spread(func(*Candidate) float64 { return 0 }, -1)}, nil
+	switch {
+	case g.Validate:
+		return unjudged(g, -1, "the query has no buffer yet and validation starts none"), nil
+	case g.Size == 1:
+		return unjudged(g, -1, "the query has no buffer yet and a single response starts none"), nil
 	}
 	if len(cs) < 2 {
 		return Outcome{Rewards: g.LinearRewards([]Tier{cs})}, nil

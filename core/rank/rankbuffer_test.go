@@ -371,6 +371,9 @@ func TestRankBufferValidationAndSingle(t *testing.T) {
 	if !slices.Equal(res.Rewards, []float64{0, 0}) || next != nil || len(o.asked) != 0 {
 		t.Errorf("no buffer: rewards %v, %d calls", res.Rewards, len(o.asked))
 	}
+	if why, _ := res.Detail["unjudged"].(string); !strings.Contains(why, "no buffer yet and validation starts none: rewards are 0") {
+		t.Errorf("no buffer: detail %v", res.Detail)
+	}
 }
 
 func TestRankBufferSharedRules(t *testing.T) {

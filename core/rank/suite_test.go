@@ -211,7 +211,15 @@ func TestSuiteSingleAndValidation(t *testing.T) {
 			if c.count() != 0 || single.Rewards[0] != 0 {
 				t.Errorf("single: %d calls, reward %v", c.count(), single.Rewards[0])
 			}
+			for _, r := range []Result{res, single} {
+				if r.Detail["unjudged"] == nil {
+					t.Errorf("nothing says why the rewards are 0: %v", r.Detail)
+				}
+			}
 			return
+		}
+		if res.Detail["unjudged"] != nil {
+			t.Errorf("said not to be judged: %v", res.Detail)
 		}
 		checkOrder(t, res, group[:4])
 		// On an absolute scale a response is worth the same alone as among others.
