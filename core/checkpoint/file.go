@@ -19,6 +19,9 @@ const staleAfter = time.Hour
 // replaceFile puts a file written by fill at path, atomically: a crash at any
 // moment leaves the old file or the new one.
 func replaceFile(path string, fill func(*os.File) error) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%q is a directory, want the name of a file", path)
+	}
 	dir, base := filepath.Split(path)
 	if base == "" {
 		return fmt.Errorf("%q names no file", path)

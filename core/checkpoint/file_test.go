@@ -107,8 +107,8 @@ func TestWriteWhereNoFileCanBe(t *testing.T) {
 	if err := os.Mkdir(taken, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(taken, meta, nil); err == nil { // fails at the rename, with the file complete
-		t.Error("a directory in its place: no error")
+	if err := Write(taken, meta, nil); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("a directory in its place: %v", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(taken)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -78,6 +79,9 @@ func createJournal(path string, meta Meta) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
 	if err != nil {
 		enc.Close()
+		if errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("a journal needs a new file, and this one is there already (restore_from reads it): %w", fs.ErrExist)
+		}
 		return nil, err
 	}
 	j := &Journal{file: f, enc: enc, known: map[string]*buffer.Buffer{}}

@@ -7,6 +7,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -211,7 +212,7 @@ func TestJournalRefusesDamage(t *testing.T) {
 
 func TestJournalNeedsANewFile(t *testing.T) {
 	path := writeJournal(t, nil)
-	if _, err := CreateJournal(path, meta); !errors.Is(err, os.ErrExist) {
+	if _, err := CreateJournal(path, meta); !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), "a journal needs a new file") {
 		t.Errorf("got %v, want %v", err, os.ErrExist)
 	}
 	if _, err := CreateJournal(filepath.Join(t.TempDir(), "none", "j"), meta); !errors.Is(err, os.ErrNotExist) {

@@ -60,6 +60,10 @@ func TestParseConfig(t *testing.T) {
 		{name: "concurrency", text: `{"base_url": "http://a/v1", "model": "m", "max_concurrency": -1}`, wrong: "judge.max_concurrency"},
 		{name: "retries", text: `{"type": "simulated", "max_retries": -1}`, wrong: "judge.max_retries"},
 		{name: "timeout", text: `{"type": "simulated", "timeout_s": -1}`, wrong: "judge.timeout_s"},
+		{name: "timeout of zero", text: `{"type": "simulated", "timeout_s": 0}`, wrong: "judge.timeout_s: 0 is not"},
+		{name: "group timeout of zero", text: `{"base_url": "http://a/v1", "model": "m", "group_timeout_s": 0.0}`, wrong: "judge.group_timeout_s: 0 is not"},
+		{name: "concurrency of zero", text: `{"base_url": "http://a/v1", "model": "m", "max_concurrency": 0}`, wrong: "judge.max_concurrency: 0 is below 1"},
+		{name: "no limit of tokens", text: `{"base_url": "http://a/v1", "model": "m", "max_tokens": 0}`, want: least},
 		{name: "proxy", text: `{"base_url": "http://a/v1", "model": "m", "proxy": "ftp://x"}`, wrong: "judge.proxy"},
 		{name: "missing key variable", text: `{"base_url": "http://a/v1", "model": "m", "api_key_env": "RB_TEST_NO_KEY"}`, wrong: "judge.api_key_env: the environment variable RB_TEST_NO_KEY is not set"},
 	} {

@@ -46,6 +46,9 @@ func ParseConfig(data []byte) (cfg Config, rest json.RawMessage, err error) {
 			if err := decodeField(key, given[key], target); err != nil {
 				return Config{}, nil, err
 			}
+			if err := refuseZero(key, given[key], target); err != nil {
+				return Config{}, nil, err
+			}
 		case simulated:
 			own[key] = given[key]
 		default:
@@ -93,6 +96,21 @@ func decodeField(key string, raw json.RawMessage, target any) error {
 	}
 	got, _, _ := strings.Cut(typ.Value, " ")
 	return fmt.Errorf("%w: judge.%s: want %s, got %s", ErrConfig, key, wanted(target), got)
+}
+
+// refuseZero keeps a zero that was written from passing for a field left out,
+// which takes its default: no timeout at all is not what 120 s are.
+func refuseZero(key string, raw json.RawMessage, target any) error {
+	if string(raw) == "null" {
+		return nil
+	}
+	if s, ok := target.(*Seconds); ok && *s == 0 {
+		return fmt.Errorf("%w: judge.%s: 0 is not a finite number of seconds above 0", ErrConfig, key)
+	}
+	if n, ok := target.(*int); ok && *n == 0 && key == "max_concurrency" {
+		return fmt.Errorf("%w: judge.%s: 0 is below 1", ErrConfig, key)
+	}
+	return nil
 }
 
 func wanted(target any) string {

@@ -2,7 +2,6 @@ package rank
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -32,8 +31,11 @@ func (c Common) Check(Spec) error { return nil }
 const maxWeight = 1e6
 
 func (c Common) validate() error {
-	if !(math.Abs(c.FormatWeight) <= maxWeight) {
-		return fmt.Errorf("format_weight: %v is not a number within -%g..%g", c.FormatWeight, maxWeight, maxWeight)
+	switch {
+	case c.FormatWeight < 0:
+		return fmt.Errorf("format_weight: %v is below 0, it would reward bad format", c.FormatWeight)
+	case !(c.FormatWeight <= maxWeight):
+		return fmt.Errorf("format_weight: %v is not a number within 0..%g", c.FormatWeight, maxWeight)
 	}
 	return reward.CheckFormatName(c.FormatCheck)
 }

@@ -36,6 +36,8 @@ func TestMethodsRefuseBadOptions(t *testing.T) {
 		`"name": "winrate", "votes": 0`:                     "method.winrate.votes",
 		`"name": "explicit", "scale": 5`:                    "method.explicit.scale",
 		`"name": "listwise", "repeats": 0`:                  "method.listwise.repeats",
+		`"name": "rankbuffer", "format_weight": -0.1`:       "format_weight: -0.1 is below 0",
+		`"name": "gdpo", "format_weight": 1e7`:              "format_weight: 1e+07 is not a number within 0..1e+06",
 		`"name": "gdpo", "format_check": "x"`:               "method.gdpo.format_check",
 		`"name": "arena", "k0": 4`:                          `unknown field "k0"`,
 		`"name": "implicit", "scale": 10`:                   `unknown field "scale"`,
