@@ -42,6 +42,14 @@ int32_t rb_scorer_new(const char *config, rb_handle *out) {
     return rbgo_scorer_new(TEXT(config), out);
 }
 
+int32_t rb_prompt_template(const char *kind, char **out) {
+    REFUSE_FORKED();
+    REFUSE_NULL(out);
+    *out = NULL;
+    REFUSE_NULL(kind);
+    return rbgo_prompt_template(TEXT(kind), out);
+}
+
 int32_t rb_scorer_close(rb_handle scorer, int64_t deadline_ms) {
     REFUSE_FORKED();
     return rbgo_scorer_close(scorer, deadline_ms);

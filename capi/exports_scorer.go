@@ -34,6 +34,22 @@ func rbgo_scorer_new(config *C.char, out *C.rb_handle) C.int32_t {
 	})
 }
 
+//export rbgo_prompt_template
+func rbgo_prompt_template(kind *C.char, out **C.char) C.int32_t {
+	return guard(func() error {
+		k, err := text("kind", kind)
+		if err != nil {
+			return err
+		}
+		template, err := engine.PromptTemplate(string(k))
+		if err != nil {
+			return err
+		}
+		output(out, []byte(template))
+		return nil
+	})
+}
+
 //export rbgo_scorer_close
 func rbgo_scorer_close(handle C.rb_handle, deadlineMS C.int64_t) C.int32_t {
 	return shut[*scorer](handle, deadlineMS)

@@ -146,6 +146,16 @@ int32_t rb_handles_open(void);
  * is out of file descriptors. Since 1. */
 int32_t rb_scorer_new(const char *config, rb_handle *out);
 
+/* Read the prompt template that ships for a kind of judge call, to start one's
+ * own from and name it under "prompts".
+ *
+ *   kind  "coarse", "coarse_order", "fine", "manager", "score", "rubric_score",
+ *         "pair", "match", "select", "preference", "reasoned", "label", "rubrics"
+ *   out   its text, not JSON; {{name}} stands for what each call fills in
+ *
+ * RB_ERR_INVALID: no such kind. Does not block. Since 1. */
+int32_t rb_prompt_template(const char *kind, char **out);
+
 /* Close a scorer: cancel the groups in flight, let calls on other threads
  * return, close the event descriptor.
  *
@@ -259,7 +269,8 @@ int32_t rb_event_fd(rb_handle scorer, int32_t *out);
  * A result: {"group_id", "query_id", "method", "rewards", "advantages", "ranks",
  * "positions", "progress", "status", "group_status", "anchors_before", "anchors",
  * "calls", "tokens", "latency_ms", "reward_std", "applied"}, lists in the order of the
- * responses. Each completion is handed out once: with several threads polling,
+ * responses; "detail" holds what only this method has to say, and "unjudged" in
+ * it why nothing was asked and the rewards are 0. Each completion is handed out once: with several threads polling,
  * one of them gets it. Clears the event descriptor. Does not block. Since 1. */
 int32_t rb_poll(rb_handle scorer, char **out);
 
@@ -296,9 +307,9 @@ int32_t rb_group_open(rb_handle scorer, const char *group, int32_t expected, rb_
  *   response  a JSON string, or {"text", "eligible"?, "format_score"?}
  *
  * The group closes by itself with the last response expected.
- * RB_ERR_INVALID: place out of range or taken, the group is closed, or the
- * response is over the limit. RB_ERR_HANDLE: the ticket is unknown or its group
- * has completed. Does not block. Since 1. */
+ * RB_ERR_INVALID: place out of range or taken, or the response is over the limit.
+ * RB_ERR_HANDLE: the response comes after the group was closed or its deadline has
+ * passed, or the ticket was never given out. Does not block. Since 1. */
 int32_t rb_group_add(rb_handle scorer, rb_ticket ticket, int32_t index, const char *response);
 
 /* Close an open group with the responses that came; those that did not have the

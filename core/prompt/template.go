@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ var ErrTemplate = errors.New("invalid template")
 // maxTemplate bounds a template file, in bytes.
 const maxTemplate = 1 << 20
 
+// shownPath bounds what an error repeats of a path, in bytes.
+const shownPath = 200
+
 //go:embed templates/*.txt
 var shipped embed.FS
 
@@ -27,6 +31,23 @@ var defaults = mustShipped()
 
 // Default returns the templates that ship with the package.
 func Default() *Templates { return defaults }
+
+// Source returns the text of the template that ships for a kind, to start a file
+// of one's own from.
+func Source(kind Kind) (string, error) {
+	if err := known(kind); err != nil {
+		return "", err
+	}
+	text, err := shipped.ReadFile("templates/" + string(kind) + ".txt")
+	return string(text), err
+}
+
+func known(kind Kind) error {
+	if _, ok := kinds[kind]; !ok {
+		return fmt.Errorf("%w: no such kind; the kinds are %s", ErrTemplate, joinKinds())
+	}
+	return nil
+}
 
 func mustShipped() *Templates {
 	t := &Templates{byKind: make(map[Kind]template, len(kinds))}
@@ -58,8 +79,8 @@ func Load(files map[Kind]string) (*Templates, error) {
 	}
 	slices.Sort(names)
 	for _, kind := range names {
-		if _, ok := kinds[kind]; !ok {
-			return nil, fmt.Errorf("prompt: prompts.%s: %w: no such kind; the kinds are %s", kind, ErrTemplate, joinKinds())
+		if err := known(kind); err != nil {
+			return nil, fmt.Errorf("prompt: prompts.%s: %w", kind, err)
 		}
 		text, err := readTemplate(files[kind])
 		if err != nil {
@@ -83,7 +104,7 @@ func joinKinds() string {
 func readTemplate(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTemplate, err)
+		return nil, noFile(path, err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxTemplate {
 		return nil, fmt.Errorf("%w: %s: want a regular file of at most %d bytes", ErrTemplate, path, maxTemplate)
@@ -96,6 +117,18 @@ func readTemplate(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s: is not UTF-8", ErrTemplate, path)
 	}
 	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
+}
+
+// noFile is for a path that leads nowhere, which may be the template itself.
+func noFile(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	if len(path) > shownPath {
+		path = strings.ToValidUTF8(path[:shownPath], "") + "..."
+	}
+	return fmt.Errorf("%w: %q: %w; want the path of a file that holds the template, not its text", ErrTemplate, path, err)
 }
 
 // template is literal text and variables in turn.

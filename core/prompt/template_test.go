@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -59,7 +60,8 @@ func TestLoadRefusesFiles(t *testing.T) {
 		files map[Kind]string
 		want  string
 	}{
-		"no such file": {map[Kind]string{Fine: filepath.Join(dir, "absent.txt")}, "prompts.fine"},
+		"no such file": {map[Kind]string{Fine: filepath.Join(dir, "absent.txt")}, "absent.txt\": no such file or directory; want the path"},
+		"its text":     {map[Kind]string{Fine: strings.Repeat("Sort these: {{candidates}}\n", 400)}, "want the path of a file that holds the template"},
 		"a directory":  {map[Kind]string{Fine: dir}, "regular file"},
 		"too big":      {map[Kind]string{Fine: big}, "at most"},
 		"no such kind": {map[Kind]string{"course": big}, "prompts.course: invalid template: no such kind; the kinds are coarse,"},
@@ -67,6 +69,31 @@ func TestLoadRefusesFiles(t *testing.T) {
 		if _, err := Load(c.files); !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want ErrTemplate that says %q", name, err, c.want)
 		}
+	}
+}
+
+// What Source returns is a template that changes nothing.
+func TestSourceIsWhatShips(t *testing.T) {
+	files := map[Kind]string{}
+	for _, kind := range Kinds() {
+		text, err := Source(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[kind] = filepath.Join(t.TempDir(), string(kind))
+		if err := os.WriteFile(files[kind], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	templates, err := Load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(templates, Default()) {
+		t.Errorf("got %v\nwant %v", templates, Default())
+	}
+	if _, err := Source("course"); !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), "the kinds are coarse,") {
+		t.Errorf("unknown kind: %v", err)
 	}
 }
 

@@ -15,6 +15,11 @@ void bad_arguments(void) {
     REFUSES(RB_ERR_INVALID, "config: must not be NULL", rb_scorer_new(NULL, &none));
     CHECK(none == 0);
     REFUSES(RB_ERR_INVALID, "out: must not be NULL", rb_scorer_new(EXACT, NULL));
+    REFUSES(RB_ERR_INVALID, "out: must not be NULL", rb_prompt_template("coarse", NULL));
+    REFUSES(RB_ERR_INVALID, "kind: must not be NULL", rb_prompt_template(NULL, &out));
+    CHECK(out == NULL);
+    REFUSES(RB_ERR_INVALID, "the kinds are coarse, ", rb_prompt_template("course", &out));
+    CHECK(out == NULL);
     REFUSES(RB_ERR_INVALID, "query: must not be NULL", rb_buffer_create(scorer, NULL));
     REFUSES(RB_ERR_INVALID, "query_id: must not be NULL", rb_buffer_get(scorer, NULL, &out));
     CHECK(out == NULL);
