@@ -175,7 +175,7 @@ def test_failed_queries_are_tried_again(
     arguments = ["rubrics", str(bare), "-o", str(out), "--sim"]
     assert main(arguments) == 1
     said = capsys.readouterr()
-    assert "12 rows, rubrics written for 5 queries (7 failed)" in said.out
+    assert "12 rows; queries with new rubrics: 5, failed: 7," in said.out
     assert said.err.splitlines()[0] == f"{bare}:3: the judge is down"
     assert said.err.splitlines()[-1] == "and 2 more; the same command tries those again"
     assert ["rubrics" in row for row in _read(out)] == [i not in range(2, 9) for i in range(12)]

@@ -150,10 +150,11 @@ def _ask(scorer: Scorer, task: Task) -> list[dict[str, Any]]:
 
 def _report(out: Path, rows: Rows, failed: Mapping[str, str]) -> int:
     """Says what was written; 1 if some queries failed."""
-    wrote = (
-        f"rubrics written for {len(rows.tasks) - len(failed):,} queries ({len(failed):,} failed)"
+    new = len(rows.tasks) - len(failed)
+    print(
+        f"{out}: {rows.count:,} rows; queries with new rubrics: {new:,}, "
+        f"failed: {len(failed):,}, with rubrics of their own: {len(rows.given):,}"
     )
-    print(f"{out}: {rows.count:,} rows, {wrote}, {len(rows.given):,} queries had some")
     tasks = sorted(failed, key=lambda name: rows.tasks[name].line)
     for name in tasks[:_MOST_COMPLAINTS]:
         print(f"{rows.tasks[name].where}: {failed[name]}", file=sys.stderr)
