@@ -58,6 +58,7 @@ from .methods import method_from_dict as method_from_dict
 from .open_group import AsyncGroup as AsyncGroup
 from .open_group import Group as Group
 from .open_group import OpenGroup as OpenGroup
+from .prompts import prompt_template as prompt_template
 from .scorer import Scorer as Scorer
 from .scorer import inspect as inspect
 from .types import Anchor as Anchor
@@ -67,3 +68,62 @@ from .types import GroupStatus as GroupStatus
 from .types import Query as Query
 from .types import Rubric as Rubric
 from .types import Status as Status
+
+# What is the API and what is merely a module that was imported.
+__all__ = [
+    "AGR",
+    "Anchor",
+    "ArenaRL",
+    "AsyncGroup",
+    "Buffer",
+    "BusyError",
+    "CancelledError",
+    "CheckpointError",
+    "ClosedError",
+    "ConfigError",
+    "ConflictError",
+    "ExplicitScore",
+    "FileError",
+    "ForkedError",
+    "GDPO",
+    "GenRM",
+    "Group",
+    "GroupResult",
+    "GroupStatus",
+    "ImplicitScore",
+    "InputError",
+    "inspect",
+    "InternalError",
+    "Judge",
+    "judge_from_dict",
+    "JudgeError",
+    "JudgeServer",
+    "LibraryError",
+    "Listwise",
+    "Method",
+    "method_from_dict",
+    "METHODS",
+    "NotFoundError",
+    "OpenGroup",
+    "PairwiseRank",
+    "PairwiseWinRate",
+    "Pointwise",
+    "PRC",
+    "prompt_template",
+    "Query",
+    "RankBuffer",
+    "RankBufferError",
+    "RankBufferWarning",
+    "Rubric",
+    "Scorer",
+    "ScorerConfig",
+    "SCR",
+    "SimulatedJudge",
+    "StaleError",
+    "Status",
+    "Tournament",
+]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -22,15 +22,19 @@ T = TypeVar("T")
 _SHORTEST_MS, _LONGEST_MS = 1, 10**12
 
 
-def encode(value: Any) -> bytes:
-    """Value as UTF-8 JSON; what JSON cannot carry raises InputError, naming the field."""
+def encode(value: Any, where: str = "") -> bytes:
+    """Value as UTF-8 JSON; what JSON cannot carry raises InputError, naming the field.
+
+    ``where`` is what the value itself is called.
+    """
     try:
         # ensure_ascii=False: a third of the size for most scripts, and encoding
         # to UTF-8 finds lone surrogates, which \uXXXX escapes would let through.
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode()
     except (TypeError, ValueError, RecursionError) as cause:
-        raise InputError(_complaint(value, "") or f"cannot be written as JSON: {cause}") from None
+        problem = _complaint(value, where) or f"{where} cannot be written as JSON: {cause}"
+        raise InputError(problem.lstrip()) from None
 
 
 def _complaint(value: Any, where: str) -> str | None:
@@ -80,11 +84,14 @@ def texts(values: Iterable[str], where: str) -> list[str]:
     return [text(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
 
 
-def items(values: Iterable[T], where: str) -> list[T]:
-    """Values as a list; a lone string or a mapping is surely a mistake."""
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise InputError(f"{where} must be a list, got {type(values).__name__}")
-    return list(values)
+def items(values: Iterable[T], where: str, wanted: str = "a list") -> list[T]:
+    """Values as a list; a lone string or a mapping is surely a mistake, a set has no order."""
+    problem = ""
+    if isinstance(values, (set, frozenset)):
+        problem = ", which has no order"
+    elif isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
+        return list(values)
+    raise InputError(f"{where} must be {wanted}, got {type(values).__name__}{problem}")
 
 
 def number(value: SupportsFloat, where: str) -> float:
@@ -130,7 +137,7 @@ def query(value: Query, where: str = "query") -> str | list[dict[str, str]]:
     if isinstance(value, str):
         return value
     messages = []
-    for i, message in enumerate(items(value, where)):
+    for i, message in enumerate(items(value, where, "a text or a list of chat messages")):
         if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
             raise InputError(f'{where}[{i}] must be {{"role", "content"}} with text content')
         messages.append(

@@ -40,6 +40,7 @@ _QUICK: Final[dict[str, tuple[Any, list[Any]]]] = {
     "rb_version": (c_char_p, []),
     "rb_last_error": (c_char_p, []),
     "rb_free": (None, [c_void_p]),
+    "rb_prompt_template": (c_int32, [c_char_p, _TextOut]),
     "rb_buffer_create": (c_int32, [c_uint64, c_char_p]),
     "rb_cancel": (c_int32, [c_uint64, c_uint64]),
     "rb_event_fd": (c_int32, [c_uint64, POINTER(c_int32)]),
@@ -116,6 +117,9 @@ class Library:
     def handles_open(self) -> int:
         """How many handles are alive; for tests."""
         return int(self._quick["rb_handles_open"]())
+
+    def prompt_template(self, kind: str) -> str:
+        return self._text(self._quick["rb_prompt_template"], c_string(kind, "kind")).decode()
 
     # Scorers.
 

@@ -23,7 +23,8 @@ class ScorerConfig:
     advantage is 0), 0 for the whole group (``"neutral"``), or an exception.
     ``reasoning`` names the tags of the reasoning that the judge must not see;
     None shows responses whole. ``prompts`` replaces prompt templates by files,
-    by kind of call. Limits left at None are the library's.
+    ``{kind of call: path}``; see ``prompt_template``. Limits left at None are the
+    library's.
     """
 
     judge: Judge | SimulatedJudge
@@ -39,11 +40,11 @@ class ScorerConfig:
     def to_json(self) -> dict[str, Any]:
         """The config as the library takes it. Holds the judge's key."""
         if not isinstance(self.judge, (Judge, SimulatedJudge)):
-            raise ConfigError(
-                f"judge must be a Judge or a SimulatedJudge, got {type(self.judge).__name__}"
-            )
+            raise ConfigError(f"judge must be a Judge or a SimulatedJudge, {_got(self.judge)}")
         if not isinstance(self.method, Method):
-            raise ConfigError(f"method must be one of the method classes, got {_name(self.method)}")
+            raise ConfigError(
+                f"method must be an instance, such as rb.RankBuffer(), {_got(self.method)}"
+            )
         config: dict[str, Any] = {
             "method": self.method.to_json(),
             "judge": self.judge.to_json(),
@@ -52,7 +53,7 @@ class ScorerConfig:
             "reasoning": _tags(self.reasoning),
         }
         if self.prompts is not None:
-            config["prompts"] = {kind: os.fspath(path) for kind, path in self.prompts.items()}
+            config["prompts"] = _paths(self.prompts)
         limits = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
         if limits:
             config["limits"] = limits
@@ -82,12 +83,23 @@ class ScorerConfig:
 def _tags(reasoning: tuple[str, str] | None) -> dict[str, str] | None:
     if reasoning is None:
         return None
-    if isinstance(reasoning, str) or len(reasoning) != 2:
+    if not isinstance(reasoning, (tuple, list)) or len(reasoning) != 2:
         raise ConfigError(
             f"reasoning must be a pair of tags (open, close) or None, got {reasoning!r}"
         )
     return {"open": reasoning[0], "close": reasoning[1]}
 
 
-def _name(value: object) -> str:
-    return value.__name__ if isinstance(value, type) else type(value).__name__
+def _paths(prompts: Mapping[str, str | os.PathLike[str]]) -> dict[str, str]:
+    if not isinstance(prompts, Mapping):
+        raise ConfigError(f"prompts must be a mapping of kind to path, {_got(prompts)}")
+    for kind, path in prompts.items():
+        if not isinstance(path, (str, os.PathLike)):
+            raise ConfigError(f"prompts.{kind} must be the path of a template file, {_got(path)}")
+    return {kind: os.fspath(path) for kind, path in prompts.items()}
+
+
+def _got(value: object) -> str:
+    if isinstance(value, type):
+        return f"got the class {value.__name__}"
+    return f"got {type(value).__name__}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class RankBufferError(Exception):
     """Base of every error that RankBuffer raises."""
@@ -24,7 +26,7 @@ class LibraryError(RankBufferError):
 
 
 class ClosedError(RankBufferError):
-    """The scorer, the group or the judge server was closed, or a group was fed after its end."""
+    """The scorer or the judge server was closed."""
 
 
 class ForkedError(RankBufferError):
@@ -32,7 +34,7 @@ class ForkedError(RankBufferError):
 
 
 class StaleError(RankBufferError):
-    """The buffer has moved on since this group was scored, so its update no longer fits."""
+    """The group has no update that still fits, for one because the buffer has moved on since."""
 
 
 class ConflictError(RankBufferError):
@@ -89,9 +91,18 @@ _BY_CODE: dict[int, type[RankBufferError]] = {
 }
 
 
+# Where the library's names differ: judge.timeout_s, limits.max_groups, deadline_ms.
+_NAMES = re.compile(r"\b(judge\.\w+)_s\b|\blimits\.(max_\w+)|\b(deadline)_ms\b")
+
+
+def in_python(message: str) -> str:
+    """The library's message with options named as this package has them."""
+    return _NAMES.sub(lambda name: name[name.lastindex or 0], message)
+
+
 def from_code(code: int, message: str) -> RankBufferError:
     """The error for a negative code of the C ABI, with the library's own message."""
-    kind = _BY_CODE.get(code)
+    kind, message = _BY_CODE.get(code), in_python(message)
     if kind is None:
         return InternalError(f"{message or 'the library gave no message'} (unknown code {code})")
     return kind(message or f"the library gave no message (code {code})")

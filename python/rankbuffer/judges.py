@@ -103,6 +103,11 @@ class SimulatedJudge:
         """The judge as the library takes it."""
         config = _options(self)
         config["type"] = "simulated"
+        if not isinstance(self.qualities, Mapping):
+            raise ConfigError(
+                "judge.qualities must be a mapping of text to quality, "
+                f"got {type(self.qualities).__name__}"
+            )
         config["qualities"] = {
             t: number(q, f"judge.qualities[{t!r:.40}]") for t, q in self.qualities.items()
         }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Coroutine
+import warnings
+import weakref
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _ffi
 from ._encode import encode, flag, integer, number, text
 from ._pump import Pending, Pump
-from .errors import ClosedError, InputError, RankBufferError
+from .errors import ClosedError, InputError, RankBufferError, RankBufferWarning
 from .types import GroupResult
 
 _MAX_EXPECTED = 2**31 - 1
@@ -42,16 +45,15 @@ class _Feed:
     def _add(
         self, response: str, index: int | None, eligible: bool | None, format_score: float | None
     ) -> int:
-        body: dict[str, Any] = {"text": text(response, "response")}
-        if eligible is not None:
-            body["eligible"] = flag(eligible, "eligible")
-        if format_score is not None:
-            body["format_score"] = number(format_score, "format_score")
-        encoded = encode(body)
         handle = self._pump.handle()
         place = self._take(index)
         try:
-            _ffi.library().group_add(handle, self._pending.ticket, place, encoded)
+            body = _response(f"responses[{place}]", response, eligible, format_score)
+            _ffi.library().group_add(handle, self._pending.ticket, place, body)
+        except ClosedError:
+            # Too late, which is nobody's mistake: the deadline has passed. The place
+            # has its status already. A closed scorer is another matter.
+            self._pump.handle()
         except BaseException:
             with self._lock:
                 self._taken.discard(place)
@@ -77,11 +79,29 @@ class _Feed:
             self._taken.add(index)
         return index
 
+    def _give_up(self) -> None:
+        """Ends the group after an exception; a result that is there already stays."""
+        self._pending.cancel()
+        if self._pending.done:
+            with suppress(RankBufferError):
+                self._result = GroupResult.from_json(self._pending.wait())
+
     def _close(self) -> None:
         # It may have closed by itself: with its last response, at its deadline, or
         # with the scorer. What it came to is in its outcome.
         with suppress(ClosedError):
             _ffi.library().group_close(self._pump.handle(), self._pending.ticket)
+
+
+def _response(
+    where: str, response: str, eligible: bool | None, format_score: float | None
+) -> bytes:
+    body: dict[str, Any] = {"text": text(response, where)}
+    if eligible is not None:
+        body["eligible"] = flag(eligible, f"{where}.eligible")
+    if format_score is not None:
+        body["format_score"] = number(format_score, f"{where}.format_score")
+    return encode(body, where)
 
 
 class Group(_Feed):
@@ -98,7 +118,9 @@ class Group(_Feed):
         """Hands one response over and returns its place at once.
 
         Judging starts right away where the method can. ``index`` is the response's
-        place in the result, by default the first that is free.
+        place in the result, by default the first that is free. InputError leaves the
+        place free and the group as it was. A response that comes after the deadline
+        is left out.
         """
         return self._add(response, index, eligible, format_score)
 
@@ -109,6 +131,12 @@ class Group(_Feed):
 
 class AsyncGroup(_Feed):
     """An open group of asyncio code."""
+
+    def __init__(
+        self, pump: Pump, pending: Pending, expected: int, block: asyncio.Task[Any] | None
+    ) -> None:
+        super().__init__(pump, pending, expected)
+        self._block = None if block is None else weakref.ref(block)
 
     def add(
         self,
@@ -121,14 +149,39 @@ class AsyncGroup(_Feed):
         """Hands one response over; await what it returns for the reward of it.
 
         The response is in the group when this returns, so that a block may end
-        before the tasks it made have run; the reward is there when the whole group
-        is done. ``index`` is the response's place in the result, by default the
-        first that is free. Cancelling the wait leaves the response in the group.
+        before the tasks it made have run. The reward is there when the whole group
+        is done: whoever awaits it before adding the next response waits for ever,
+        or for the deadline. ``asyncio.gather(*(group.add(t) for t in texts))`` is the
+        short way for texts that are there already.
+
+        ``index`` is the response's place in the result, by default the first that is
+        free. InputError leaves the place free and the group as it was. A response
+        that comes after the deadline is left out, and its reward is the mean of the
+        others. Cancelling the wait leaves the response in the group.
         """
-        return self._reward(self._add(response, index, eligible, format_score))
+        place = self._add(response, index, eligible, format_score)
+        return _Reward(lambda: self._reward(place))
 
     async def _reward(self, place: int) -> float:
+        if self._stuck():
+            warnings.warn(
+                f"a reward is there when all the {self._expected} responses of the group are: "
+                "this await waits for responses that nobody is left to add; "
+                "add them all first, or each in a task of its own (asyncio.gather)",
+                RankBufferWarning,
+                stacklevel=2,
+            )
         return (await self.wait()).rewards[place]
+
+    def _stuck(self) -> bool:
+        """Whether the only task there is waits, in the block, for a group that lacks responses."""
+        return (
+            not self._pending.done
+            and len(self._taken) < self._expected
+            and self._block is not None
+            and self._block() is asyncio.current_task()
+            and len(asyncio.all_tasks()) == 1
+        )
 
     def add_nowait(
         self,
@@ -150,6 +203,36 @@ class AsyncGroup(_Feed):
     async def _finish(self) -> None:
         self._close()
         await self.wait()
+
+
+class _Reward(Coroutine[Any, Any, float]):
+    """What ``AsyncGroup.add`` returns: for one await, or one task.
+
+    Not a native coroutine, which complains when nobody awaits it: the response is
+    in the group all the same, and of several adds in one expression a later one
+    may have raised.
+    """
+
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, float]]) -> None:
+        self._make = make
+        self._made: Coroutine[Any, Any, float] | None = None
+
+    def _coroutine(self) -> Coroutine[Any, Any, float]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __await__(self) -> Generator[Any, Any, float]:
+        return self._coroutine().__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._coroutine().send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._coroutine().throw(*error)
+
+    def close(self) -> None:
+        self._coroutine().close()
 
 
 class OpenGroup:
@@ -176,7 +259,7 @@ class OpenGroup:
         group = self._plain
         assert group is not None
         if error is not None:
-            group.cancel()
+            group._give_up()
             return
         try:
             group._finish()
@@ -185,20 +268,31 @@ class OpenGroup:
             raise
 
     async def __aenter__(self) -> AsyncGroup:
-        self._async = AsyncGroup(self._pump, self._open(), self._expected)
+        block = asyncio.current_task()  # first: it raises where asyncio does not run
+        self._async = AsyncGroup(self._pump, self._open(), self._expected, block)
         return self._async
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         group = self._async
         assert group is not None
         if error is not None:
-            group.cancel()
+            group._give_up()
             return
         try:
             await group._finish()
         except BaseException:
             group.cancel()
             raise
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in ("add", "add_nowait", "wait", "result", "cancel"):
+                raise RankBufferError(
+                    f"open_group() is to be entered, and {name} is what that gives: "
+                    "`with scorer.open_group(...) as group: group.add(text)`, or `async with`"
+                )
+            raise AttributeError(name)
 
     def _open(self) -> Pending:
         if self._plain is not None or self._async is not None:

@@ -147,8 +147,9 @@ class Scorer:
         compares with. ``epoch`` defaults to the number of groups ranked for the
         query. ``update=False`` leaves the scale as it is until ``update``;
         ``validate=True`` scores each response against the scale and never changes
-        it. ``deadline`` is in seconds from now; responses not judged by then have
-        the status ``timeout``.
+        it (``result.detail["unjudged"]`` tells if there was none to score against).
+        ``deadline`` is in seconds from now; responses not judged by then have the
+        status ``timeout``.
         """
         body = group(
             query_id, responses, query, rubrics, ranked, reference, eligible, format_scores,
@@ -213,16 +214,22 @@ class Scorer:
 
         ::
 
-            async with scorer.open_group("q1", expected=8) as group:
-                reward = await group.add(text)  # one task for each response
+            async def rollout(group, prompt):
+                return await group.add(await generate(prompt))
+
+            async with scorer.open_group("q1", expected=8, deadline=60) as group:
+                rewards = await asyncio.gather(*(rollout(group, p) for p in prompts))
             group.result
 
-        With ``with``, ``group.add(text)`` returns at once and ``group.result`` is
-        there after the block. The group takes its turn among the groups of its
-        query when the block is entered, and they wait for it to close: give a
-        ``deadline`` where a response may never come. A group whose ``tag`` was
-        applied to its query before is scored and changes nothing; ``mark`` is for
-        ``restore_from``. Other arguments as in ``score_group``.
+        A reward is there when the whole group is done: await each ``add`` in a task
+        of its own, never one after the other. With ``with``, ``group.add(text)``
+        returns at once; ``group.result`` is there after the block. The group takes
+        its turn among the groups of its query when the block is entered, and they
+        wait for it to close: give a ``deadline`` where a response may never come.
+        Those that come later are left out, without an error, and their places have
+        the status ``timeout``. A group whose ``tag`` was applied to its query before
+        is scored and changes nothing; ``mark`` is for ``restore_from``. Other
+        arguments as in ``score_group``.
         """
         self._pump.handle()
         fields = describe(query_id, query, rubrics, ranked)
@@ -330,6 +337,7 @@ class Scorer:
         return self._pump.closed
 
     def __enter__(self) -> Scorer:
+        self._pump.handle()
         return self
 
     def __exit__(self, *exc: object) -> None:

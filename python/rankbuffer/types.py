@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
+from .errors import in_python
+
 Query: TypeAlias = "str | Sequence[Mapping[str, str]]"
 """What the policy was asked: text, or chat messages ``{"role", "content"}``."""
 
@@ -23,7 +25,7 @@ class Rubric:
     """One criterion of a query and how much it counts, above 0."""
 
     text: str
-    weight: float = field(default=1.0, kw_only=True)
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +112,14 @@ class GroupResult:
     epoch: int = 0
     step: int = 0
     error: str = ""
-    """The first failure of a group that is not ok."""
+    """The first failure of a group that is not ok, options named as in Python."""
     detail: dict[str, Any] = field(default_factory=dict)
-    """What only this method has to say: scores per rubric, the champion, ..."""
+    """What only this method has to say: scores per rubric, the champion, ...
+
+    ``detail["unjudged"]`` says why nothing was asked and every reward is 0 although
+    the status is ok: validation, or a single response, of a query that has no
+    scale yet or with a method that only compares.
+    """
     raw: dict[str, Any] = field(repr=False, compare=False)
     """The result's JSON."""
 
@@ -125,6 +132,7 @@ class GroupResult:
             values[name] = [None if value is None else float(value) for value in values[name]]
         for name in ("latency_ms", "reward_std"):
             values[name] = float(values[name])
+        values["error"] = in_python(values.get("error", ""))
         return cls(raw=raw, **values)
 
     def __getitem__(self, name: str) -> Any:

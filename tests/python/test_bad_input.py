@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import World, in_flight
+from conftest import NEVER_MS, World, in_flight
 
 import rankbuffer as rb
 
@@ -19,6 +21,8 @@ GROUPS: dict[str, tuple[dict[str, Any], str]] = {
     "empty group": ({"responses": []}, "responses: must hold at least 1"),
     "one string": ({"responses": "fine"}, "responses must be a list, got str"),
     "mapping": ({"responses": {"a": "b"}}, "responses must be a list, got dict"),
+    "set": ({"responses": {"fine"}}, "responses must be a list, got set, which has no order"),
+    "frozen set": ({"ranked": frozenset(GOOD)}, "ranked must be a list, got frozenset, which has"),
     "nothing": ({"responses": None}, "responses must be a list, got NoneType"),
     "bytes": ({"responses": ["fine", b"fair"]}, r"responses\[1\] must be a string, got bytes"),
     "number": ({"responses": ["fine", 7]}, r"responses\[1\] must be a string, got int"),
@@ -27,12 +31,22 @@ GROUPS: dict[str, tuple[dict[str, Any], str]] = {
         {"responses": ["fine", "fa\udc80ir"]},
         r"responses\[1\]: lone surrogate U\+DC80 at character 2",
     ),
-    "long response": ({"responses": ["x" * 2001]}, r"responses\[0\].*max_response_bytes = 2000"),
+    "long response": (
+        {"responses": ["x" * 2001]},
+        r"responses\[0\].* than max_response_bytes = 2000",
+    ),
     "large group": ({"responses": ["x"] * 65}, "max_group_size = 64"),
     "no query id": ({"query_id": ""}, "query_id"),
     "query id of another type": ({"query_id": 7}, "query_id must be a string, got int"),
     "surrogate in query id": ({"query_id": "q\ud800"}, r"query_id: lone surrogate U\+D800"),
-    "query of another type": ({"query": 7}, "query must be a list, got int"),
+    "query of another type": (
+        {"query": 7},
+        "query must be a text or a list of chat messages, got int",
+    ),
+    "query that is one message": (
+        {"query": {"role": "user", "content": "?"}},
+        "query must be a text or a list of chat messages, got dict",
+    ),
     "message without content": ({"query": [{"role": "user"}]}, r"query\[0\] must be"),
     "message of parts": (
         {"query": [{"role": "user", "content": [{"type": "image"}]}]},
@@ -155,6 +169,58 @@ def test_hundred_megabytes(world: World, build: Build) -> None:
     # Ineligible: the judge needs not read it.
     result = scorer.score_group("q", ["fine", large], query="?", eligible=[True, False])
     assert result.status == ["ok", "ineligible"]
+
+
+def test_paths_that_cannot_be(build: Build, tmp_path: Path) -> None:
+    scorer = build()
+    with pytest.raises(rb.FileError, match="is a directory"):
+        scorer.snapshot(tmp_path)
+    with pytest.raises(rb.CheckpointError, match="not a regular file"):
+        scorer.restore(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    old = tmp_path / "old"
+    old.write_text("precious")
+    with pytest.raises(rb.FileError, match=r"a journal needs a new file.*restore_from"):
+        scorer.journal(old)
+    assert old.read_text() == "precious"
+
+
+def test_options_are_named_as_here(world: World, build: Build) -> None:
+    world.qualities |= {"fine": 1.0, "fair": 0.0}
+    scorer = build(latency_ms=NEVER_MS, timeout=0.01, max_retries=0)
+    result = scorer.score_group("q", GOOD, query="?")
+    assert "(judge.timeout)" in result.error
+    assert "(judge.timeout_s)" in result["error"]
+    late = build(latency_ms=NEVER_MS).score_group("q", GOOD, query="?", deadline=0.01)
+    assert "judge.group_timeout, deadline" in late.error or "deadline, judge.group" in late.error
+
+
+def test_shipped_prompt_templates(world: World, build: Build, tmp_path: Path) -> None:
+    """Each can be read, is documented, and given back as one's own changes nothing."""
+    kinds = (
+        "coarse coarse_order fine manager score rubric_score pair match select preference "
+        "reasoned label rubrics"
+    ).split()
+    documented = rb.prompt_template.__doc__ or ""
+    paths = {}
+    for kind in kinds:
+        template = rb.prompt_template(kind)
+        assert f"``{kind}``" in documented
+        names = re.findall(r"{{(?:if )?(\w+)}}", template)
+        assert names
+        assert [n for n in names if f"{{{{{n}}}}}" not in documented and n != "end"] == []
+        paths[kind] = tmp_path / f"{kind}.txt"
+        paths[kind].write_text(template)
+    world.qualities |= {"fine": 1.0, "fair": 0.0}
+    results = [
+        build(**options).score_group("q", GOOD, query="?").raw
+        for options in ({}, {"prompts": paths})
+    ]
+    assert results[0]["tokens"] == results[1]["tokens"]
+    with pytest.raises(rb.InputError, match=r"course.*the kinds are coarse, coarse_order"):
+        rb.prompt_template("course")
+    with pytest.raises(rb.InputError, match="kind must be a string, got int"):
+        rb.prompt_template(3)  # type: ignore[arg-type]
 
 
 def test_prompt_template_of_ones_own(world: World, build: Build, tmp_path: Any) -> None:

@@ -48,6 +48,7 @@ def test_every_use_after_close_is_refused(world: World, query: Build, tmp_path: 
         lambda: asyncio.run(scorer.score_group_async("q", texts)),
         lambda: scorer.open_group("q", expected=2),
         lambda: opened.__enter__(),
+        lambda: scorer.__enter__(),
         lambda: asyncio.run(opened_async()),
         lambda: scorer.create_buffer("p", query="?"),
         lambda: scorer.buffer("q"),

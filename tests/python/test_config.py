@@ -96,8 +96,12 @@ def test_bad_method_mapping(options: dict[str, Any], complaint: str) -> None:
         (rb.RankBuffer(manager="me"), "manager"),  # type: ignore[arg-type]
         (rb.RankBuffer(format_check="xml"), "format_check"),  # type: ignore[arg-type]
         (rb.RankBuffer(format_weight=float("nan")), r"method\.format_weight: nan"),
-        (rb.RankBuffer, "method must be one of the method classes, got RankBuffer"),
-        ("rankbuffer", "method must be one of the method classes, got str"),
+        (rb.RankBuffer(format_weight=-0.5), "format_weight: -0.5 is below 0"),
+        (
+            rb.RankBuffer,
+            r"method must be an instance, such as rb\.RankBuffer\(\), got the class RankBuffer",
+        ),
+        ("rankbuffer", "method must be an instance, .* got str"),
     ],
 )
 def test_bad_method_option_names_the_field(method: Any, complaint: str, build: Build) -> None:
@@ -121,13 +125,21 @@ def test_votes_that_cannot_differ_are_warned_of() -> None:
         ({"seed": 2**70}, "seed"),
         ({"reasoning": "<think>"}, "reasoning must be a pair"),
         ({"reasoning": ("<think>", "")}, r"reasoning\.close"),
-        ({"max_response_bytes": 0}, "max_response_bytes"),
-        ({"max_group_size": 0}, "max_group_size"),
-        ({"max_groups": -1}, "max_groups"),
-        ({"prompts": {"coarsest": "/dev/null"}}, "coarsest"),
+        ({"reasoning": 3}, "reasoning must be a pair"),
+        ({"max_response_bytes": 0}, ": max_response_bytes: 0 is below 1"),
+        ({"max_group_size": 0}, ": max_group_size: 0 is below 1"),
+        ({"max_groups": -1}, ": max_groups: -1 is below 1"),
+        ({"prompts": {"coarsest": "/dev/null"}}, "coarsest: .*the kinds are coarse, coarse_order"),
         ({"prompts": {"coarse": "/nonexistent/template"}}, "/nonexistent/template"),
+        ({"prompts": {"coarse": "Place {{candidate}}."}}, "want the path of a file that holds the"),
+        (
+            {"prompts": {"coarse": 3}},
+            r"prompts\.coarse must be the path of a template file, got int",
+        ),
+        ({"prompts": ["x"]}, "prompts must be a mapping of kind to path, got list"),
         ({"prompts": {"coarse": "/dev/null"}}, "/dev/null"),
         ({"judge": None}, "judge must be a Judge or a SimulatedJudge, got NoneType"),
+        ({"judge": rb.Judge}, "judge must be a Judge or a SimulatedJudge, got the class Judge"),
     ],
 )
 def test_bad_scorer_option_names_the_field(options: dict[str, Any], complaint: str) -> None:
@@ -172,9 +184,14 @@ def test_key_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": ""}, "model"),
         ({"temperature": -1}, "temperature"),
         ({"temperature": float("inf")}, r"judge\.temperature: inf"),
-        ({"timeout": -1}, "timeout"),
-        ({"group_timeout": -1}, "group_timeout"),
+        ({"timeout": -1}, r"judge\.timeout: -1"),
+        ({"timeout": 0}, r"judge\.timeout: 0 is not a finite number of seconds above 0"),
+        ({"group_timeout": -1}, r"judge\.group_timeout: -1"),
+        ({"group_timeout": 0.0}, r"judge\.group_timeout: 0 is not"),
+        ({"backoff": 0}, r"judge\.backoff: 0 is not"),
+        ({"backoff_max": 0}, r"judge\.backoff_max: 0 is not"),
         ({"max_concurrency": -1}, "max_concurrency"),
+        ({"max_concurrency": 0}, r"judge\.max_concurrency: 0 is below 1"),
         ({"max_retries": -1}, "max_retries"),
         ({"proxy": "nonsense"}, "proxy"),
         ({"extra_body": {"messages": []}}, "extra_body"),
@@ -211,6 +228,9 @@ def test_every_judge_option_is_known_to_the_library() -> None:
     [
         ({"qualities": {"a": float("nan")}}, r"judge\.qualities\['a'\]: nan"),
         ({"qualities": {"a": "best"}}, r"judge\.qualities\['a'\] must be a number, got str"),
+        ({"qualities": ["a"]}, r"judge\.qualities must be a mapping of text to quality, got list"),
+        ({"timeout": 0}, r"judge\.timeout: 0 is not"),
+        ({"max_retries": -1}, r"judge\.max_retries: -1 is below 0"),
         ({"sigma": -1}, "sigma"),
         ({"failure_rate": 1.5}, "failure_rate"),
         ({"latency_ms": -1}, "latency_ms"),

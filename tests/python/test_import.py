@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from conftest import run
@@ -34,6 +35,15 @@ def test_import_of_every_public_name() -> None:
         "ConflictError NotFoundError BusyError CheckpointError JudgeError"
     )
     assert [name for name in promised.split() if not hasattr(rb, name)] == []
+
+
+def test_star_gives_the_api_and_no_modules() -> None:
+    bound = {n for n, v in vars(rb).items() if not n.startswith("_")}
+    modules = {n for n in bound if isinstance(getattr(rb, n), ModuleType)}
+    assert set(rb.__all__) == bound - modules
+    assert dir(rb) == sorted([*rb.__all__, "__version__"])
+    for name in rb.__all__:
+        assert hasattr(rb, name)
 
 
 def test_one_version() -> None:

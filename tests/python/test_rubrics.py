@@ -23,6 +23,11 @@ def test_rubrics_come_back_usable(world: World, build: Build) -> None:
     assert scorer.buffer("q").rubrics == rubrics
 
 
+def test_weight_by_name_or_by_place() -> None:
+    assert rb.Rubric("clear", 2) == rb.Rubric("clear", weight=2)
+    assert rb.Rubric("clear").weight == 1
+
+
 def test_rubrics_need_ranked_responses(build: Build) -> None:
     with pytest.raises(rb.InputError, match="ranked"):
         build().write_rubrics("q", query="?", ranked=[])

@@ -110,6 +110,22 @@ def test_validation_changes_nothing(world: World, query: Build) -> None:
     assert scorer.buffer("q") == before
 
 
+def test_rewards_that_nothing_was_asked_for_say_so(world: World, build: Build) -> None:
+    """Validation without a scale is 0 for all, by design, with the status ok."""
+    texts = world.group("q", -1, 3, 7)
+    for method, why in (
+        (rb.RankBuffer(), "the query has no buffer yet"),
+        (rb.SCR(), "the method only compares the responses of a group"),
+    ):
+        scorer = build(method)
+        unjudged = scorer.score_group("q", texts, query="?", validate=True)
+        assert unjudged.rewards == [0, 0, 0]
+        assert unjudged.calls == {}
+        assert why in unjudged.detail["unjudged"]
+        judged = scorer.score_group("q", texts)
+        assert "unjudged" not in judged.detail
+
+
 def test_what_the_caller_knows_of_responses(world: World, query: Build) -> None:
     group = [*world.group("q", 1.5, 5.5, 3.5), "  "]
     result = query(rb.RankBuffer(format_weight=0.5)).score_group(

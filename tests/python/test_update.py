@@ -42,6 +42,13 @@ def test_stale_update_is_refused(world: World, query: Build) -> None:
     assert scorer.buffer("q") == moved_on
 
 
+def test_method_without_a_scale_has_nothing_to_update(world: World, query: Build) -> None:
+    scorer = query(rb.SCR())
+    result = scorer.score_group("q", world.group("q", -1, 2.5), update=False)
+    with pytest.raises(rb.StaleError, match="the method scr keeps no buffer"):
+        scorer.update(result)
+
+
 def test_update_twice_is_refused(world: World, query: Build) -> None:
     scorer = query()
     result = scorer.score_group("q", world.group("q", -1, 2.5), update=False)
