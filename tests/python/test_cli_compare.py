@@ -419,7 +419,7 @@ def test_the_table_fits_the_terminal(
     arguments = ["compare", "--data", "sample", "--method-options", str(options), "--sim"]
     assert main([*arguments, "--out", out]) == 0
     capsys.readouterr()
-    for width, shown in ((120, "cached"), (100, "cached"), (80, "tau"), (60, "tau")):
+    for width, shown in ((120, "cached"), (100, "prompt"), (80, "tau"), (60, "tau")):
         monkeypatch.setenv("COLUMNS", str(width))
         assert main([*arguments, "--out", out]) == 0
         lines = capsys.readouterr().out.splitlines()

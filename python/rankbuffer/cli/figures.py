@@ -10,7 +10,7 @@ from .text import clip, columns, table, terminal_width
 
 # Left out in this order where the terminal is too narrow; summary.json has all.
 _OPTIONAL = ("cached", "±", "compl.")
-_LEAST_LABEL, _MOST_LABEL = 16, 32
+_MOST_LABEL, _FAIR_LABEL, _LEAST_LABEL = 32, 26, 16
 
 _LEGEND = (
     "prompt, compl., cached: judge tokens; tau: agreement with the qualities, ± standard error; "
@@ -50,11 +50,12 @@ def _row(label: str, figures: Mapping[str, Any], offered: int) -> dict[str, str]
 
 
 def _fitting(rows: list[dict[str, str]]) -> list[str]:
-    """The table within the terminal: shorter labels first, then fewer columns."""
+    """The table within the terminal: fewer columns rather than labels that are cut short."""
     names, found = list(rows[0]), [""]
     for left_out in (None, *_OPTIONAL):
         names = [name for name in names if name != left_out]
-        for label in range(_MOST_LABEL, _LEAST_LABEL - 1, -1):
+        least = _LEAST_LABEL if left_out == _OPTIONAL[-1] else _FAIR_LABEL
+        for label in range(_MOST_LABEL, least - 1, -1):
             cells = [[clip(row["method"], label), *(row[n] for n in names[1:])] for row in rows]
             found = table(names, cells)
             if columns(found[1]) <= terminal_width():
