@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import io
+import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +80,8 @@ def available() -> bool:
 
 def cost_quality(marks: Sequence[Mark]) -> str:
     """Tau against tokens, one mark a method; tokens on a log scale where they differ much."""
-    with _drawing(7.6, 4.6) as figure:
+    # More names need more room.
+    with _drawing(7.6, min(4.6 + 0.08 * max(0, len(marks) - 12), 7.0)) as figure:
         axes = figure.add_subplot()
         tokens = [mark.tokens for mark in marks]
         if min(tokens) > 0 and max(tokens) > 3 * min(tokens):
@@ -115,10 +117,13 @@ def cost_quality(marks: Sequence[Mark]) -> str:
 
 
 def ladder(
-    name: str, label: str, anchors: Sequence[float], sources: Sequence[Mapping[str, float]],
-    top: float,
+    name: str, label: str, anchors: Sequence[float | None],
+    sources: Sequence[Mapping[str, float]], top: float,
 ) -> str:  # fmt: skip
-    """Mean anchors of a ladder by epoch as a curve, and where they came from as bars below it."""
+    """Mean anchors of a ladder by epoch as a curve, and where they came from as bars below it.
+
+    The curve has a gap where there are none, as all groups failed.
+    """
     from matplotlib.ticker import MaxNLocator
 
     with _drawing(3.5, 2.3) as figure:
@@ -131,9 +136,12 @@ def ladder(
             if any(heights):
                 axes.bar(epochs, heights, width, bottom=below, color=_SERIES[colour], alpha=0.8)
             below = [b + h for b, h in zip(below, heights, strict=True)]
-        axes.plot(epochs, anchors, color=_INK, marker="o", markersize=3, linewidth=1.2)
+        curve = [math.nan if count is None else count for count in anchors]
+        axes.plot(epochs, curve, color=_INK, marker="o", markersize=3, linewidth=1.2)
         if len(anchors) <= 8:
-            for epoch, count in enumerate(anchors):
+            for epoch, count in enumerate(curve):
+                if math.isnan(count):
+                    continue
                 axes.annotate(
                     f"{count:.1f}", (epoch, count), (0, 4), textcoords="offset points",
                     ha="center", fontsize=8.5,
@@ -204,7 +212,7 @@ def _label(figure: Figure, axes: Axes, marks: Sequence[Mark]) -> None:
         if away > 12:
             axes.annotate(
                 "", near, (x, y), xycoords="figure pixels", textcoords="figure pixels",
-                arrowprops={"arrowstyle": "-", "color": _INK, "alpha": 0.55, "lw": 0.6,
+                arrowprops={"arrowstyle": "-", "color": _SERIES[i % COLOURS], "lw": 0.7,
                             "shrinkA": 4, "shrinkB": 0},
             )  # fmt: skip
 
