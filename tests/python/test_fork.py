@@ -33,6 +33,7 @@ def every_use():
         "async": lambda: asyncio.run(s.score_group_async("q", texts)),
         "open": lambda: s.open_group("q", expected=2),
         "enter": lambda: held.__enter__(),
+        "with": lambda: s.__enter__(),
         "buffer": lambda: s.buffer("q"),
         "create": lambda: s.create_buffer("p", query="?"),
         "update": lambda: s.update("q/0/0"),
@@ -54,8 +55,7 @@ def every_use():
             assert "spawn" in str(error), error
     s.close()
     s.close()
-    with s:
-        pass
+    s.__exit__(None, None, None)
     print("refused")
 in_child(every_use)
 print(score(s).group_status)
