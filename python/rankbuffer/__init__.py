@@ -38,6 +38,7 @@ from .judges import Judge as Judge
 from .judges import JudgeServer as JudgeServer
 from .judges import SimulatedJudge as SimulatedJudge
 from .judges import judge_from_dict as judge_from_dict
+from .loop import score_batch as score_batch
 from .methods import AGR as AGR
 from .methods import GDPO as GDPO
 from .methods import METHODS as METHODS
