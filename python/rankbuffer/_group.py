@@ -16,6 +16,7 @@ from ._encode import (
     rubrics,
     text,
     texts,
+    with_texts,
 )
 from .types import Query, Rubric
 
@@ -56,13 +57,13 @@ def group(
 ) -> bytes:
     """A whole group as JSON."""
     fields = describe(query_id, query_, rubrics_, ranked)
-    fields["responses"] = texts(responses, "responses")
+    answers = texts(responses, "responses")
     if eligible is not None:
         fields["eligible"] = flags(eligible, "eligible")
     if format_scores is not None:
         fields["format_scores"] = numbers(format_scores, "format_scores")
     fields |= terms(reference, epoch, step, update, validate, deadline)
-    return encode(fields)
+    return with_texts(encode(fields), "responses", answers)
 
 
 def terms(
