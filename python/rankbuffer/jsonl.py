@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import os
@@ -11,9 +12,11 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ._encode import encode
 from .errors import InputError
 
 _GZIP = b"\x1f\x8b"
+_BOM = "convert the file to UTF-8 without a byte order mark (BOM)"
 
 
 def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
@@ -35,6 +38,17 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes, dict[
         raise InputError(f"{path}: cannot be read: {cause.strerror or cause}") from None
 
 
+def surrogate(body: bytes, row: dict[str, Any]) -> str | None:
+    r"""Names the field of a row that is no Unicode text: half of a pair of \ud8xx\udcxx escapes."""
+    if rb"\ud" not in body.lower():  # UTF-8 itself cannot hold one
+        return None
+    try:
+        encode(row)
+    except InputError as cause:
+        return str(cause)
+    return None
+
+
 def _open(path: Path) -> BufferedReader | gzip.GzipFile:
     with path.open("rb") as file:
         zipped = file.read(len(_GZIP)) == _GZIP
@@ -42,6 +56,10 @@ def _open(path: Path) -> BufferedReader | gzip.GzipFile:
 
 
 def _object(body: bytes, where: str) -> dict[str, Any]:
+    if body.startswith(codecs.BOM_UTF8):
+        raise InputError(f"{where}: begins with a byte order mark; {_BOM}")
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(f"{where}: is UTF-16; {_BOM}")
     try:
         value = json.loads(body.decode("utf-8"), parse_constant=_not_json)
     except UnicodeDecodeError as cause:

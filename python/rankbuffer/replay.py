@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ._encode import query as check_query
 from .errors import InputError
-from .jsonl import read_jsonl
+from .jsonl import read_jsonl, surrogate
 from .types import Rubric
 
 SAMPLE = Path(__file__).parent / "data" / "sample.jsonl"
@@ -66,8 +66,10 @@ def read_replay(path: str | os.PathLike[str]) -> list[ReplayQuery]:
     """The queries of a replay file in file order. InputError names file, line and field."""
     queries: list[ReplayQuery] = []
     lines: dict[str, int] = {}
-    for line, _, row in read_jsonl(path):
+    for line, body, row in read_jsonl(path):
         try:
+            if complaint := surrogate(body, row):
+                raise InputError(complaint)
             query = _query(row)
         except InputError as error:
             raise InputError(f"{path}:{line}: {error}") from None
@@ -171,7 +173,21 @@ def _rubrics(values: Any) -> list[Rubric]:
 def _known(row: dict[str, Any], names: set[str], where: str) -> None:
     for name in row:
         if name not in names:
-            raise InputError(f"{where}{name}: unknown field, known are {', '.join(sorted(names))}")
+            known = f"{where}{name}: unknown field, known are {', '.join(sorted(names))}"
+            raise InputError(known + hint(row, name))
+
+
+def hint(row: Mapping[str, Any], name: str) -> str:
+    """For a field unknown here: what it is called here, or what reads files that have it."""
+    if "responses" in row and name in ("responses", "ranked"):
+        return "; this is a file of groups, which `rankbuffer score` reads"
+    if "epochs" in row and name in ("epochs", "ranked_responses"):
+        return "; this is a replay file, which `rankbuffer compare` reads"
+    if name == "ranked":
+        return '; a replay file has ranked_responses, a list of {"text", "quality"?}'
+    if name == "ranked_responses":
+        return "; a file of groups has ranked, a list of texts, best first"
+    return ""
 
 
 def _list(value: Any, where: str) -> Sequence[Any]:
@@ -183,12 +199,6 @@ def _list(value: Any, where: str) -> Sequence[Any]:
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise InputError(f"{where}: must be a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InputError(
-            f"{where}: holds a lone surrogate, which is not valid Unicode text"
-        ) from None
     return value
 
 

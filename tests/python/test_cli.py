@@ -40,6 +40,17 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_rows(path / "deadline.jsonl", [good, good | {"deadline_ms": "soon"}])
     (path / "torn.jsonl").write_text(json.dumps(good) + '\n{"query_id": ')
     (path / "latin1.jsonl").write_bytes(json.dumps(good).encode() + b'\n{"query_id": "\xe9"}\n')
+    (path / "bom.jsonl").write_bytes(b"\xef\xbb\xbf" + json.dumps(good).encode())
+    (path / "utf16.jsonl").write_bytes(json.dumps(good).encode("utf-16"))
+    (path / "half.jsonl").write_text(
+        "".join(json.dumps(g) + "\n" for g in (good, good | {"responses": ["\ud83d"]}))
+    )
+    (path / "x_sur.jsonl").write_text(
+        "".join(json.dumps(q) + "\n" for q in (query, query | {"query": "\udc00"}))
+    )
+    write_rows(path / "replay.jsonl", [good, query])
+    write_rows(path / "ranked.jsonl", [good, good | {"ranked_responses": []}])
+    write_rows(path / "texts.jsonl", [query, query | {"ranked": ["best"]}])
     (path / "empty.jsonl").write_text("")
     (path / "list.json").write_text("[]")
     (path / "broken.json").write_text('{"a": \n}')
@@ -72,6 +83,18 @@ BAD_USAGE = [
     (SCORE + " {files}/torn.jsonl", "torn.jsonl:2: not JSON at column"),
     (SCORE + " {files}/latin1.jsonl", "latin1.jsonl:2: not UTF-8 at byte"),
     (SCORE + " {files}/empty.jsonl", "empty.jsonl: holds no groups"),
+    (SCORE + " {files}/bom.jsonl", "bom.jsonl:1: begins with a byte order mark"),
+    (SCORE + " {files}/utf16.jsonl", "utf16.jsonl:1: is UTF-16"),
+    (SCORE + " {files}/half.jsonl", "half.jsonl:2: responses[0]: lone surrogate U+D83D"),
+    (
+        SCORE + " {files}/replay.jsonl",
+        "a replay file, which `rankbuffer compare` reads",
+    ),
+    (SCORE + " {files}/ranked.jsonl", "a file of groups has ranked, a list of texts"),
+    ("score {files}/good.jsonl --sim --data sample -o {out}/x.jsonl", "no directory {out}; make"),
+    ("score {files}/good.jsonl --sim --data sample -o {files}", "{files} is a directory"),
+    ("rubrics {files}/good.jsonl --sim -o {out}/x.jsonl", "no directory {out}; make"),
+    (SCORE + " {files}/good.jsonl --max-failures -1", "'-1' is not a whole number from 0"),
     (SCORE + " {files}/none.jsonl", "none.jsonl: cannot be read: No such file"),
     (SCORE + " {files}/good.jsonl --option k0", "'k0' is not of the form name=value"),
     (SCORE + " {files}/good.jsonl --option k0=1", "k0: 1 is below 2"),
@@ -93,10 +116,20 @@ BAD_USAGE = [
     ),
     (COMPARE + " --data {files}/none.jsonl --sim", "none.jsonl: cannot be read"),
     (COMPARE + " --data {files}/good.jsonl --sim", "good.jsonl:1: responses: unknown field"),
+    (
+        COMPARE + " --data {files}/good.jsonl --sim",
+        "a file of groups, which `rankbuffer score` reads",
+    ),
+    (COMPARE + " --data {files}/texts.jsonl --sim", "a replay file has ranked_responses, a list"),
+    (COMPARE + " --data {files}/x_sur.jsonl --sim", "x_sur.jsonl:2: query: lone surrogate U+DC00"),
+    ("compare --methods scr --data sample --sim --out {files}/good.jsonl", "good.jsonl is a file"),
     (COMPARE + " --data {files}/no-quality.jsonl --sim", "needs a quality for each response"),
-    (COMPARE + " --data sample --sim sigmaa=1", "--sim: judge.sigmaa: unknown option"),
+    (COMPARE + " --data sample --sim sigmaa=1", "--sim: sigmaa: unknown option, known are sigma, "),
     (COMPARE + " --data sample --sim sigma=-1", "sigma"),
-    (COMPARE + " --data sample --sim qualities=1", "--sim: qualities cannot be set here"),
+    (
+        COMPARE + " --data sample --sim qualities=1",
+        "--sim: qualities: unknown option, known are sigma, ",
+    ),
     (COMPARE + " --data sample --sim sigma=1,sigma=2", "names an option twice"),
     (COMPARE + " --data sample --sim --epochs 0", "'0' is not a whole number from 1"),
     (
@@ -146,7 +179,7 @@ def test_bad_usage_and_input_give_exit_code_2(
     ]
     assert main(arguments) == 2
     said = capsys.readouterr()
-    assert complaint in said.err
+    assert complaint.replace("{files}", str(files)).replace("{out}", str(out)) in said.err
     assert "Traceback" not in said.err
     assert said.out == ""
 

@@ -15,6 +15,7 @@ from cli_tools import rows, run, sample_rows, start, wait_until, write_groups, w
 
 import rankbuffer as rb
 from rankbuffer.cli import main, scoring
+from rankbuffer.cli.groups import SAMPLE_GROUPS
 from rankbuffer.replay import SAMPLE, qualities, read_replay
 
 SIM = ["--sim", "--data", "sample"]
@@ -88,6 +89,15 @@ def test_a_group_row_may_hold_every_field(tmp_path: Path) -> None:
     one, two = rows(out)
     assert (one["epoch"], one["step"], one["status"][1]) == (3, 17, "ineligible")
     assert one["anchors_before"] == one["anchors"] == two["anchors"] == 4
+
+
+def test_the_groups_that_come_with_the_package(
+    groups: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert SAMPLE_GROUPS.read_bytes() == groups.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    assert main(["score", "sample", "-o", "out.jsonl", "--sim"]) == 0
+    assert rows(tmp_path / "out.jsonl") == rows(whole)
 
 
 def _snapshots(out: Path) -> list[Path]:
@@ -260,7 +270,7 @@ def test_failed_groups_give_exit_code_1(groups: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     done = run(
         *("score", groups, "-o", out, "--method", "pointwise", "--data", "sample"),
-        *("--sim", "failure_rate=1,max_retries=0"),
+        *("--sim", "failure_rate=1,max_retries=0", "--max-failures", "0"),
         code=1,
     )
     assert "48 groups (48 failed" in done.stdout

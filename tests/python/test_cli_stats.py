@@ -96,7 +96,14 @@ def test_figures() -> None:
         ),
         [1, 2],
     )
-    summary.add(_row(1, [0.0, 0.0], group_status="failed", calls={"fine": 1}), [None, None])
+    # Of a failed group nothing but the cost counts.
+    summary.add(
+        _row(
+            2, [0.0, 0.0], group_status="failed", calls={"fine": 1}, anchors=9,
+            anchor_sources=["llm"] * 9,
+        ),
+        [1, 2],
+    )  # fmt: skip
     assert summary.to_json() == {
         "groups": 4,
         "calls": 7,
@@ -104,13 +111,13 @@ def test_figures() -> None:
         "prompt_tokens": 40,
         "completion_tokens": 4,
         "cached_tokens": 16,
-        "kendall_tau": 0.0,  # 1, -1, undefined; the fourth has no qualities
+        "kendall_tau": 0.0,  # 1, -1, undefined; the fourth failed
         "kendall_tau_error": pytest.approx(2 / 3),  # query q has 1 and 0, query p has -1
         "position_bias": 2.5 / 4 - 0.5,
         "position_bias_comparisons": 4,
-        "mean_anchors_by_epoch": [2.0, 7 / 3],
-        "anchor_sources_by_epoch": [{"left": 1.0, "ranked": 1.0}, {"ranked": 7 / 3}],
-        "progress_by_epoch": [0.5, 1.0],
+        "mean_anchors_by_epoch": [2.0, 3.5, None],
+        "anchor_sources_by_epoch": [{"left": 1.0, "ranked": 1.0}, {"ranked": 3.5}, {}],
+        "progress_by_epoch": [0.5, 1.0, None],
         "zero_spread_share": 0.25,
         "failed": 1,
         "partial": 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..methods import METHODS, Method, method_from_dict
 from ..replay import ReplayQuery, find_replay, qualities, read_replay
 from ..scorer import Scorer
 from .comparing import Plan
+from .failures import add_max_failures
 from .figures import lines
 from .options import UsageError, add_judge, identity, judge_of, positive
 from .report import INSTALL
@@ -32,6 +34,11 @@ Groups are scored by epoch, then in the order of the file. With --budget a metho
 begins no more of them once its tokens, prompt and completion, have reached it:
 the same groups however fast the judge and however often the run was interrupted.
 
+When the judge is gone (--max-failures groups of a method in a row failed, or fewer at
+its end and the endpoint does not answer), the run stops with exit code 1, and the same
+command goes on before the first of them. Groups that failed in between stay failed, and
+count neither for tau nor for anchors and progress by epoch.
+
 FILE of --method-options: {label: {"method"?: registry name, option: value, ...}}
 """
 
@@ -39,6 +46,8 @@ FILE of --method-options: {label: {"method"?: registry name, option: value, ...}
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "compare",
+        usage="rankbuffer compare --data REPLAY --methods LABEL,... --out DIR\n"
+        "       (--sim [NAME=VALUE,...] | --base-url URL --model NAME) [options]",
         help="run several methods on the same groups with the same judge",
         description="All methods on the groups of a replay file, with the same judge.",
         epilog=_EPILOG,
@@ -53,7 +62,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--methods",
         metavar="LABEL,...",
-        help=f"of --method-options, or registry names: {', '.join(METHODS)}",
+        help="of --method-options (all of them if this is left out), or registry names: "
+        f"{', '.join(METHODS)}",
     )
     parser.add_argument("--method-options", metavar="FILE", help="JSON file, see below")
     parser.add_argument(
@@ -69,6 +79,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="judge tokens at which each method stops (default: all groups are scored)",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="where results go")
+    add_max_failures(parser)
     add_judge(parser)
     parser.set_defaults(run=run)
 
@@ -99,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         budget=args.budget,
         mark=checksum[:12],
+        max_failures=args.max_failures,
     )
     try:
         outcome = directory.complete(methods, plan)
@@ -108,6 +120,9 @@ def run(args: argparse.Namespace) -> int:
     print(f"\n{directory.groups}\n{directory.summary}\n{directory.report}")
     if not outcome.drawn:
         print(f"The page is without plots. For them: {INSTALL}, then the same command again.")
+    for label, reasons in outcome.reasons.items():
+        for line in reasons.lines(label):
+            print(line, file=sys.stderr)
     return 1 if any(method["failed"] for method in outcome.figures.values()) else 0
 
 

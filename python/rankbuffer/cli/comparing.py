@@ -6,7 +6,7 @@ import asyncio
 import functools
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..judges import Judge, SimulatedJudge
 from ..methods import Method
 from ..replay import ReplayQuery, ReplayText
 from ..scorer import Scorer
+from .failures import Streak
 from .journal import Journal
 from .progress import Progress
 from .spending import Spending
@@ -40,6 +41,8 @@ class Plan:
     """Judge tokens at which each method stops."""
     mark: str
     """Names the data in snapshots."""
+    max_failures: int
+    """Groups that may fail in a row, see ``Streak``."""
 
     def rollouts(self, query: ReplayQuery, epoch: int) -> list[ReplayText]:
         """The group of an epoch, counted from 0; those of the file come around again."""
@@ -61,6 +64,12 @@ class Plan:
         """Epoch and query of a group by its place in the order."""
         epoch, place = divmod(number, len(self.queries))
         return epoch, self.queries[place]
+
+    def by_query(self, groups: int) -> Iterator[tuple[str, int]]:
+        """Query and epoch of the first so many groups, by query, then epoch."""
+        for place, query in enumerate(self.queries):
+            for number in range(place, groups, len(self.queries)):
+                yield query.query_id, number // len(self.queries)
 
     def size(self, number: int) -> int:
         """Bytes of the texts that a group's judge may have to read."""
@@ -94,22 +103,30 @@ async def run_method(label: str, method: Method, plan: Plan, state: Path) -> Pat
     done, snapshot = (newest[0], newest[2]) if newest is not None else (0, None)
     journal.cut(done)
     spending = _spent(plan, journal.rows, done)
+    streak: Streak[str] = Streak(plan.max_failures)
     with Progress(label, plan.groups) as progress:
         progress.begin(done)
         scorer = None
         try:
-            while (piece := plan.piece(done, spending))[1]:
+            while not streak.over and (piece := plan.piece(done, spending))[1]:
                 epoch, queries = piece
                 if scorer is None or _counts_attempts(plan.judge):
                     if scorer is not None:
                         scorer.close()
                     scorer = _scorer(method, plan, snapshot)
-                rows = await _score(label, scorer, queries, epoch, plan, progress)
-                for row in rows:
+                lines = []
+                for row in await _score(label, scorer, queries, epoch, plan, progress):
                     if spending is not None:
                         spending.add(row, plan.size(done))
                     done += 1
-                journal.append(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+                    lines += streak.take(row, json.dumps(row, ensure_ascii=False) + "\n")
+                if lines:
+                    journal.append(lines)
+                    snapshot = journal.checkpoint(scorer, done - len(streak), plan.mark)
+            if scorer is not None and len(streak):
+                kept = done - len(streak)
+                await streak.judge(scorer, f"{label}: after {kept:,} of {plan.groups:,} groups")
+                journal.append(streak.release())
                 snapshot = journal.checkpoint(scorer, done, plan.mark)
         finally:
             if scorer is not None:

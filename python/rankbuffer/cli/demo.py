@@ -13,6 +13,7 @@ from ..methods import PairwiseRank, RankBuffer
 from ..replay import SAMPLE, ReplayQuery, ReplayText, qualities, read_replay
 from ..scorer import Scorer
 from ..types import Buffer, GroupResult
+from .figures import decimals
 from .ladder import ladder, rungs
 from .options import add_simulation, positive, simulated
 from .stats import kendall_tau_b, mean
@@ -94,10 +95,13 @@ class Account:
         self.tokens += result.tokens["prompt"] + result.tokens["completion"]
         self.pair_calls += sum(pairs.calls.values())
         self.pair_tokens += pairs.tokens["prompt"] + pairs.tokens["completion"]
-        self.failed += result.group_status == "failed"
         truth = [response.quality or 0.0 for response in group]
+        if pairs.group_status != "failed":
+            self.pair_taus.append(kendall_tau_b(pairs.rewards, truth))
+        if result.group_status == "failed":
+            self.failed += 1
+            return
         self.taus.append(kendall_tau_b(result.rewards, truth))
-        self.pair_taus.append(kendall_tau_b(pairs.rewards, truth))
         self.anchors.append(result.anchors)
         self.progress += [p for p in result.progress if p is not None]
 
@@ -166,28 +170,33 @@ class _Show:
         errors = ", ".join(f"{name} {value}" for name, value in self._noise.items())
         self._say(
             "The judge here is simulated: it knows how good each answer of the sample is and "
-            + (f"errs as told ({errors})." if errors else "makes no errors.")
-            + " Try `rankbuffer demo --sim sigma=1,drift=1`; tokens are bytes / 4."
+            + (
+                f"errs as told ({errors})."
+                if errors
+                else "makes no errors; try `rankbuffer demo --sim sigma=1,drift=1`."
+            )
+            + " Tokens are bytes / 4."
         )
 
 
 def _figures(epochs: Sequence[Account]) -> list[list[str]]:
     """The rows of the closing table; the last column sums up all epochs."""
 
-    def row(name: str, values: Sequence[float], last: float | None, form: str) -> list[str]:
-        return [name, *(form.format(v) for v in values), "" if last is None else form.format(last)]
+    def row(name: str, values: Sequence[Sequence[float]], whole: bool) -> list[str]:
+        """Means by epoch; the whole is the mean over all groups."""
+        together = [mean(v for own in values for v in own)] if whole else []
+        return [name, *(decimals(v, ".2f") for v in (*map(mean, values), *together))]
 
     def total(name: str, values: Sequence[int]) -> list[str]:
-        return row(name, values, sum(values), "{:,}")
+        return [name, *(f"{value:,}" for value in (*values, sum(values)))]
 
-    taus, pair_taus = [mean(e.taus) for e in epochs], [mean(e.pair_taus) for e in epochs]
     return [
         total("judge calls", [e.calls for e in epochs]),
         total("  all pairs", [e.pair_calls for e in epochs]),
         total("judge tokens", [e.tokens for e in epochs]),
         total("  all pairs", [e.pair_tokens for e in epochs]),
-        row("Kendall tau", taus, mean(taus), "{:.2f}"),
-        row("  all pairs", pair_taus, mean(pair_taus), "{:.2f}"),
-        row("anchors a query", [mean(e.anchors) for e in epochs], None, "{:.2f}"),
-        row("progress", [mean(e.progress) for e in epochs], None, "{:.2f}"),
+        row("Kendall tau", [e.taus for e in epochs], whole=True),
+        row("  all pairs", [e.pair_taus for e in epochs], whole=True),
+        [*row("anchors a query", [e.anchors for e in epochs], whole=False), ""],
+        [*row("progress", [e.progress for e in epochs], whole=False), ""],
     ]

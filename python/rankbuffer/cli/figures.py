@@ -14,7 +14,8 @@ _MOST_LABEL, _FAIR_LABEL, _LEAST_LABEL = 32, 26, 16
 
 _LEGEND = (
     "prompt, compl., cached: judge tokens; tau: agreement with the qualities, ± standard error; "
-    "bias: how much more than half the first one shown wins; flat: groups without any difference"
+    "bias: how much more than half the first one shown wins; flat: groups without any difference; "
+    "tau and anchors leave failed groups out"
 )
 
 
@@ -44,7 +45,7 @@ def _row(label: str, figures: Mapping[str, Any], offered: int) -> dict[str, str]
         "±": decimals(figures["kendall_tau_error"]).removeprefix("0"),
         "bias": decimals(figures["position_bias"], "+.2f"),
         "flat": f"{figures['zero_spread_share']:.1%}",
-        "anchors": f"{anchors[-1]:.2f}" if anchors else "-",
+        "anchors": decimals(anchors[-1] if anchors else None, ".2f"),
         "failed": f"{figures['failed']:,}",
     }
 
@@ -81,9 +82,9 @@ def short(count: int) -> str:
     return f"{count:,}"
 
 
-def _by_epoch(values: list[float]) -> str:
+def _by_epoch(values: list[float | None]) -> str:
     """All of a few, the first and last ones of many."""
-    shown = [f"{value:.2f}" for value in values]
+    shown = [decimals(value, ".2f") for value in values]
     if len(shown) > 10:
         shown = [*shown[:5], "...", *shown[-4:]]
     return "  ".join(shown)

@@ -14,6 +14,14 @@ from ..errors import FileError
 from .options import UsageError
 
 
+def check_output(path: Path) -> None:
+    """Refuses a file that could not be written, before any call is paid for."""
+    if path.is_dir():
+        raise UsageError(f"-o: {path} is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise UsageError(f"-o: there is no directory {path.parent}; make it first")
+
+
 @contextlib.contextmanager
 def write_whole(path: Path) -> Iterator[Callable[[str], object]]:
     """Writes a file completely or not at all: yields ``write``, renames at the end."""

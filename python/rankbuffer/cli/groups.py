@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..jsonl import read_jsonl
+from ..jsonl import read_jsonl, surrogate
+from ..replay import SAMPLE, hint
+
+SAMPLE_GROUPS = SAMPLE.with_name("groups.jsonl")
+"""The rollouts of the sample as groups, by epoch; for `score sample`."""
 
 _FIELDS = {
     "query_id",
@@ -26,6 +30,12 @@ _FIELDS = {
     "validate",
     "deadline_ms",
 }
+
+
+def find_groups(name: str) -> Path:
+    """The path, but for the name ``sample``, which is the sample unless such a file exists."""
+    path = Path(name)
+    return SAMPLE_GROUPS if name == "sample" and not path.exists() else path
 
 
 class Digest:
@@ -63,7 +73,7 @@ def survey(path: Path, prefix: int) -> Survey:
             mark = digest.text()
         digest.add(body)
         rows += 1
-        if complaint := _complaint(row, known):
+        if complaint := _complaint(row, known) or surrogate(body, row):
             raise InputError(f"{path}:{line}: {complaint}")
         known.add(row["query_id"])
     if not rows:
@@ -74,7 +84,8 @@ def survey(path: Path, prefix: int) -> Survey:
 def _complaint(row: Mapping[str, Any], known: set[str]) -> str | None:
     for name in row:
         if name not in _FIELDS:
-            return f"{name}: unknown field, known are {', '.join(sorted(_FIELDS))}"
+            known_ones = f"{name}: unknown field, known are {', '.join(sorted(_FIELDS))}"
+            return known_ones + hint(row, name)
     query_id, responses = row.get("query_id"), row.get("responses")
     if not isinstance(query_id, str) or not query_id:
         return "query_id: must be a text that is not empty"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -13,6 +14,7 @@ from ..judges import Judge, SimulatedJudge, judge_from_dict
 from ..scorer import Scorer
 
 _EXAMPLE = "sigma=2,drift=2"
+_POINT = re.compile(r"\.\d+")  # as .5 is written, which JSON does not know
 
 
 class UsageError(RankBufferError):
@@ -25,7 +27,7 @@ def option(text: str) -> tuple[str, Any]:
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=value")
     try:
-        return name, json.loads(value)
+        return name, json.loads(f"0{value}" if _POINT.fullmatch(value) else value)
     except ValueError:
         return name, value
 
@@ -45,9 +47,11 @@ def positive(text: str) -> int:
     return int(text)
 
 
+_SIMULATION = [f.name for f in fields(SimulatedJudge) if f.name != "qualities"]
+
+
 def add_simulation(parser: argparse._ActionsContainer) -> None:
     """``--sim``, for commands that can do with the simulated judge."""
-    names = [f.name for f in fields(SimulatedJudge) if f.name != "qualities"]
     parser.add_argument(
         "--sim",
         type=options,
@@ -55,7 +59,7 @@ def add_simulation(parser: argparse._ActionsContainer) -> None:
         const={},
         metavar="NAME=VALUE,...",
         help=f"simulated judge, for example {_EXAMPLE}; alone it makes no errors. "
-        f"Options: {', '.join(names)}",
+        f"Options: {', '.join(_SIMULATION)}",
     )
 
 
@@ -121,9 +125,9 @@ def simulated(
     options: Mapping[str, Any], qualities: Mapping[str, float], concurrency: int | None = None
 ) -> SimulatedJudge:
     """A simulated judge from the options of ``--sim``."""
-    for name in ("type", "qualities"):
-        if name in options:
-            raise UsageError(f"--sim: {name} cannot be set here")
+    for name in options:
+        if name not in _SIMULATION:
+            raise UsageError(f"--sim: {name}: unknown option, known are {', '.join(_SIMULATION)}")
     given = dict(options)
     if concurrency is not None:
         given["max_concurrency"] = concurrency

@@ -24,7 +24,8 @@ _HEAD = (
 
 _NOTES = {
     "tau": (
-        "Kendall's tau-b of reward against quality, the mean over groups; 0 where undefined. "
+        "Kendall's tau-b of reward against quality, the mean over the groups that did not fail; "
+        "0 where undefined. "
         "The standard error takes the queries as the sample."
     ),
     "position bias": (
@@ -156,7 +157,9 @@ def _ladders(summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     }
     if not curves:
         return
-    top = max(max(figures["mean_anchors_by_epoch"]) for figures in curves.values())
+    top = max(count or 0.0 for f in curves.values() for count in f["mean_anchors_by_epoch"])
+    if not top:
+        return  # all groups failed
     present = {
         s for figures in curves.values() for by in figures["anchor_sources_by_epoch"] for s in by
     }
@@ -196,12 +199,14 @@ def _anchor_table(summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     yield "</tr></thead><tbody>"
     for label, figures in curves.items():
         for name, counts in _anchor_rows(label, figures):
-            cells = "".join(f"<td>{count:.2f}</td>" for count in counts)
+            cells = "".join(f"<td>{_number(decimals(count, '.2f'))}</td>" for count in counts)
             yield f'<tr><th scope="row">{_text(name)}</th>{cells}</tr>'
     yield "</tbody></table></div></details>"
 
 
-def _anchor_rows(label: str, figures: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
+def _anchor_rows(
+    label: str, figures: Mapping[str, Any]
+) -> Iterator[tuple[str, list[float | None]]]:
     yield label, figures["mean_anchors_by_epoch"]
     by_epoch = figures["anchor_sources_by_epoch"]
     for source in plot.SOURCES:

@@ -13,7 +13,7 @@ from typing import Any
 from .._version import __version__
 from ..errors import InputError, JudgeError
 from ..scorer import Scorer
-from .files import locked, settle, write_whole
+from .files import check_output, locked, settle, write_whole
 from .options import UsageError, add_judge, identity, judge_of, require_judge
 from .progress import Progress
 from .rubric_rows import Rows, Task, survey
@@ -55,12 +55,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     judge = judge_of(args, lambda: {"": 0.0})  # the simulated judge's rubrics are always the same
     source, out = Path(args.queries), Path(args.out)
+    check_output(out)
     rows = survey(source, args.overwrite)
     state = out.with_name(out.name + ".rankbuffer")
     if out.exists() and not (state / "run.json").exists():
         raise UsageError(f"{out} is there and was not written by this command; use another -o")
     with Scorer(judge=judge) as scorer:
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(exist_ok=True)
         with locked(state / ".lock"):
             settings = {
                 "rankbuffer": __version__,

@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..errors import FileError
 from ..methods import Method
 from ..replay import ReplayQuery
 from ..scorer import Scorer
 from .comparing import ROWS, Plan, run_method
+from .failures import Reasons
 from .files import locked, settle, write_whole
 from .options import UsageError, require_judge
 from .report import write_report
 from .stats import Summary
+
+_AGAIN = "bring it back from a copy, or delete it to have all groups scored again"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +33,8 @@ class Outcome:
     """By method, as in summary.json."""
     drawn: bool
     """Whether the page has plots."""
+    reasons: dict[str, Reasons]
+    """Why groups failed or are partial, by method."""
 
 
 @dataclass
@@ -52,6 +58,8 @@ class RunDirectory:
 
     def complete(self, methods: Mapping[str, Method], plan: Plan) -> Outcome:
         """Runs what is not there yet, and returns the figures."""
+        if self.out.exists() and not self.out.is_dir():
+            raise UsageError(f"--out: {self.out} is a file; results go into a directory")
         self.out.mkdir(parents=True, exist_ok=True)
         with locked(self.out / ".lock"):
             results, settings = [self.groups.exists(), self.summary.exists()], self.out / "run.json"
@@ -71,9 +79,36 @@ class RunDirectory:
             # The summary is written last: with it there, nothing else is needed. The
             # page follows from it, and may have been made without what draws its plots.
             shutil.rmtree(state, ignore_errors=True)
-            figures = json.loads(self.summary.read_text(encoding="utf-8"))["methods"]
+            figures, reasons = self._check(list(methods), plan)
             drawn = write_report(self.report, self.settings, figures, plan.groups)
-            return Outcome(figures=figures, drawn=drawn)
+            return Outcome(figures=figures, drawn=drawn, reasons=reasons)
+
+    def _check(
+        self, labels: Sequence[str], plan: Plan
+    ) -> tuple[dict[str, Any], dict[str, Reasons]]:
+        """Figures, and why groups failed. FileError where the results are not whole any more."""
+        try:
+            figures = json.loads(self.summary.read_text(encoding="utf-8"))["methods"]
+            left = [figures[label]["groups"] for label in labels]
+        except (ValueError, LookupError, TypeError):
+            raise FileError(f"{self.summary}: damaged; {_AGAIN}") from None
+        reasons = {label: Reasons() for label in labels}
+        with self.groups.open("rb") as file:
+            for place, label in enumerate(labels):
+                for query_id, epoch in plan.by_query(left[place]):
+                    line = file.readline()
+                    row = _row(line)
+                    if (row.get("method"), row.get("query_id"), row.get("epoch")) != (
+                        label, query_id, epoch,
+                    ) or not line.endswith(b"\n"):  # fmt: skip
+                        raise FileError(
+                            f"{self.groups}: damaged, the row of {label}, query {query_id!r}, "
+                            f"epoch {epoch} is not in its place; {_AGAIN}"
+                        )
+                    reasons[label].add(row)
+            if file.readline():
+                raise FileError(f"{self.groups}: damaged, there are rows too many; {_AGAIN}")
+        return figures, reasons
 
     def _collect(self, snapshots: Mapping[str, Path], plan: Plan) -> None:
         """Puts the rows of all methods into order, and writes the figures."""
@@ -93,6 +128,15 @@ class RunDirectory:
         with write_whole(self.summary) as write:
             whole = {"methods": figures, "groups": plan.groups, "budget": plan.budget}
             write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    """The object in a line; empty for anything else."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return {}
+    return row if isinstance(row, dict) and "group_status" in row else {}
 
 
 def _rows(path: Path, queries: Sequence[ReplayQuery]) -> Iterator[tuple[str, dict[str, Any]]]:

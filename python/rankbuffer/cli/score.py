@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from ..jsonl import read_jsonl
 from ..methods import METHODS, Method, method_from_dict
 from ..replay import find_replay, qualities, read_replay
 from ..scorer import Scorer
-from .files import locked, settle
-from .groups import Survey, survey
+from .failures import JudgeGone, Reasons, add_max_failures
+from .files import check_output, locked, settle
+from .groups import SAMPLE_GROUPS, Survey, find_groups, survey
 from .journal import Journal
 from .options import UsageError, add_judge, identity, judge_of, option, require_judge
+from .retrying import finish, retry_failed
 from .scoring import Batch, Interrupted, score_all
 
 _EPILOG = """\
@@ -26,6 +29,12 @@ A row of GROUPS is a group: {"query_id", "query"?, "rubrics"?, "ranked"? (best f
 query, rubrics and ranked are needed with the first group of a query only. Rows of
 OUT are results in the same order. Beside OUT, OUT.rankbuffer/ keeps the buffers:
 killed at any moment, the same command goes on near where it was.
+
+When the judge is gone (--max-failures groups in a row failed, or fewer at the end and
+its endpoint does not answer), the run stops with exit code 1 before the first of them,
+and the same command goes on there. Groups that failed in between are kept as failed;
+--retry-failed tries them again, after all others and on the buffers as these left them.
+A group that is partial has rewards and is never tried again.
 """
 
 
@@ -37,7 +46,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("groups", metavar="GROUPS", help="file of groups (.jsonl, .gz)")
+    parser.add_argument(
+        "groups",
+        metavar="GROUPS",
+        help="file of groups (.jsonl, .gz), or `sample` for those that come with the package",
+    )
     parser.add_argument(
         "-o", "--out", required=True, metavar="OUT", help="file of results (.jsonl)"
     )
@@ -58,28 +71,40 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--data",
         metavar="REPLAY",
-        help="with --sim: replay file with the qualities of the responses, or `sample`",
+        help="with --sim: replay file with the qualities of the responses, or `sample`, "
+        "which is the default for the groups `sample`",
+    )
+    add_max_failures(parser)
+    parser.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="at the end, score the groups again that failed, also those of earlier runs",
     )
     add_judge(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.sim is not None and args.data is None:
+    groups, out = find_groups(args.groups), Path(args.out)
+    data = args.data or ("sample" if groups == SAMPLE_GROUPS and args.sim is not None else None)
+    if args.sim is not None and data is None:
         raise UsageError("--sim needs --data, which says how good each response is")
-    if args.sim is None and args.data is not None:
+    if args.sim is None and data is not None:
         raise UsageError("--data goes with --sim")
+    check_output(out)
     method = _method(args.method, args.option)
-    judge = judge_of(args, lambda: qualities(read_replay(find_replay(args.data))))
-    groups, out = Path(args.groups), Path(args.out)
+    judge = judge_of(args, lambda: qualities(read_replay(find_replay(data or ""))))
     state = out.with_name(out.name + ".rankbuffer")
     journal = Journal(out, state)
+    if state.exists():
+        with locked(state / ".lock"):
+            finish(journal, state)
     newest = journal.newest()
     found = survey(groups, newest[0] if newest is not None else 0)
     with Scorer(method=method, judge=judge, seed=args.seed) as scorer:
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(exist_ok=True)
         with locked(state / ".lock"):
-            if newest is None or newest[0] < found.rows:
+            if newest is None or newest[0] < found.rows or args.retry_failed:
                 require_judge(scorer)
             settle(
                 state / "run.json",
@@ -100,11 +125,17 @@ def run(args: argparse.Namespace) -> int:
                 scorer=scorer,
                 journal=journal,
                 window=judge.max_concurrency,
+                max_failures=args.max_failures,
             )
             try:
                 asyncio.run(score_all(batch, done))
             except Interrupted as stop:
                 raise KeyboardInterrupt(str(stop)) from None
+            except JudgeGone:
+                _report(out)
+                raise
+            if args.retry_failed:
+                asyncio.run(retry_failed(batch, state))
     return _report(out)
 
 
@@ -159,8 +190,9 @@ def _check_rows(out: Path, groups: Path) -> None:
 
 
 def _report(out: Path) -> int:
-    """Says what was scored; 1 if some groups failed."""
+    """Says what was scored, and on stderr why not all of it; 1 if some groups failed."""
     groups = partial = failed = calls = tokens = 0
+    reasons = Reasons()
     with out.open(encoding="utf-8") as file:
         for line in file:
             row = json.loads(line)
@@ -169,8 +201,13 @@ def _report(out: Path) -> int:
             failed += row["group_status"] == "failed"
             calls += sum(row["calls"].values())
             tokens += row["tokens"]["prompt"] + row["tokens"]["completion"]
+            reasons.add(row)
     print(
         f"{out}: {groups:,} groups ({failed:,} failed, {partial:,} partly), "
         f"{calls:,} judge calls, {tokens:,} tokens"
     )
+    for line in reasons.lines(str(out)):
+        print(line, file=sys.stderr)
+    if failed:
+        print("--retry-failed tries the failed ones again", file=sys.stderr)
     return 1 if failed else 0

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from ..errors import ConflictError, InputError
 from ..jsonl import read_jsonl
 from ..scorer import Scorer
 from ..types import GroupResult
+from .failures import Streak
 from .groups import Digest, arguments
 from .journal import Journal
 from .progress import Progress
@@ -40,6 +41,8 @@ class Batch:
     journal: Journal
     window: int
     """Groups in flight, which bounds the memory."""
+    max_failures: int
+    """Groups that may fail in a row, see ``Streak``."""
 
 
 class _Pause:
@@ -84,32 +87,39 @@ class _Scoring:
         self._batch, self._progress, self._stop = batch, progress, stop
         self._written = self._saved = done
         self._digest = Digest()
-        self._flying: deque[tuple[int, asyncio.Task[GroupResult]]] = deque()
+        self._flying: deque[tuple[int, bytes, asyncio.Task[GroupResult]]] = deque()
         self._pause = _Pause()
+        self._streak: Streak[tuple[bytes, GroupResult]] = Streak(batch.max_failures)
 
     async def run(self) -> None:
         try:
             for line, body, row in self._rows():
                 if self._stop.is_set():
                     break
-                self._digest.add(body)
-                self._flying.append((line, asyncio.ensure_future(self._score(row))))
+                self._flying.append((line, body, asyncio.ensure_future(self._score(row))))
                 # Lets the group take its place among those of its query, and finished ones be seen.
                 await asyncio.sleep(0)
-                while self._flying and (self._full() or self._flying[0][1].done()):
+                while self._flying and (self._full() or self._flying[0][2].done()):
                     await self._land()
-                if self._pause.due():
-                    await self._checkpoint()
+                if self._streak.over or self._pause.due():
+                    await self._checkpoint()  # those in flight may tell that the judge is there
+                if self._streak.over:
+                    break
             await self._checkpoint()
         finally:
-            for _, task in self._flying:
+            for _, _, task in self._flying:
                 task.cancel()
-            await asyncio.gather(*(task for _, task in self._flying), return_exceptions=True)
+            await asyncio.gather(*(task for _, _, task in self._flying), return_exceptions=True)
         if self._stop.is_set() and self._written < self._batch.total:
             raise Interrupted(
                 f"stopped after {self._written:,} of {self._batch.total:,} groups; "
                 "the same command goes on there"
             )
+        await self._streak.judge(
+            self._batch.scorer, f"after {self._written:,} of {self._batch.total:,} groups"
+        )
+        self._write(self._streak.release())
+        await self._checkpoint()
 
     def _rows(self) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
         """The rows still to be scored."""
@@ -125,16 +135,21 @@ class _Scoring:
         return len(self._flying) >= self._batch.window
 
     async def _land(self) -> None:
-        """Writes the result of the oldest group in flight."""
-        line, task = self._flying[0]
+        """Writes the result of the oldest group in flight, but for a failed one at the end."""
+        line, body, task = self._flying[0]
         try:
             result = await task
         except (InputError, ConflictError) as error:
             raise InputError(f"{self._batch.groups}:{line}: {error}") from None
         self._flying.popleft()
-        self._batch.journal.append([json.dumps(result.raw, ensure_ascii=False) + "\n"])
-        self._written += 1
         self._progress.advance(sum(result.calls.values()))
+        self._write(self._streak.take(result.raw, (body, result)))
+
+    def _write(self, results: Iterable[tuple[bytes, GroupResult]]) -> None:
+        for body, result in results:
+            self._digest.add(body)
+            self._batch.journal.append([result_line(result)])
+            self._written += 1
 
     async def _checkpoint(self) -> None:
         began = time.monotonic()
@@ -144,6 +159,11 @@ class _Scoring:
             self._batch.journal.checkpoint(self._batch.scorer, self._written, self._digest.text())
             self._saved = self._written
         self._pause.taken(began)
+
+
+def result_line(result: GroupResult) -> str:
+    """A row of the output."""
+    return json.dumps(result.raw, ensure_ascii=False) + "\n"
 
 
 @contextlib.contextmanager

@@ -28,10 +28,10 @@ def kendall_tau_b(xs: Sequence[float], ys: Sequence[float]) -> float:
     return concordance / math.sqrt((pairs - ties_x) * (pairs - ties_y))
 
 
-def mean(values: Iterable[float]) -> float:
-    """The mean; 0 of nothing."""
+def mean(values: Iterable[float]) -> float | None:
+    """The mean; None of nothing."""
     values = list(values)
-    return math.fsum(values) / len(values) if values else 0.0
+    return math.fsum(values) / len(values) if values else None
 
 
 def mean_error(values: Mapping[str, Sequence[float]]) -> float | None:
@@ -42,7 +42,7 @@ def mean_error(values: Mapping[str, Sequence[float]]) -> float | None:
     keys, total = len(values), sum(map(len, values.values()))
     if keys < 2:
         return None
-    centre = mean(v for own in values.values() for v in own)
+    centre = math.fsum(v for own in values.values() for v in own) / total
     spread = math.fsum(math.fsum(v - centre for v in own) ** 2 for own in values.values())
     return math.sqrt(spread * keys / (keys - 1)) / total
 
@@ -56,14 +56,17 @@ class Summary:
         self._tokens: Counter[str] = Counter()
         self._taus: defaultdict[str, list[float]] = defaultdict(list)
         self._comparisons, self._first_won = 0, 0.0
+        self._epochs: set[int] = set()
+        self._laddered = False
         self._anchors: defaultdict[int, list[float]] = defaultdict(list)
         self._sources: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self._progress: defaultdict[int, list[float]] = defaultdict(list)
 
     def add(self, row: Mapping[str, Any], qualities: Sequence[float | None]) -> None:
         """Counts one row of ``groups.jsonl``, given the qualities of its responses."""
+        failed = row["group_status"] == "failed"
         self._groups += 1
-        self._failed += row["group_status"] == "failed"
+        self._failed += failed
         self._partial += row["group_status"] == "partial"
         self._flat += row["reward_std"] == 0
         self._calls.update(row["calls"])
@@ -71,11 +74,15 @@ class Summary:
         if shown := row.get("first_shown"):
             self._comparisons += shown["comparisons"]
             self._first_won += shown["wins"]
+        epoch = row["epoch"]
+        self._epochs.add(epoch)
+        self._laddered |= row["anchors"] > 0
+        if failed:  # its rewards are no judgement, and its ladder was not used
+            return
         known = [(r, q) for r, q in zip(row["rewards"], qualities, strict=True) if q is not None]
         if known:
             tau = kendall_tau_b([r for r, _ in known], [q for _, q in known])
             self._taus[row["query_id"]].append(tau)
-        epoch = row["epoch"]
         self._anchors[epoch].append(row["anchors"])
         self._sources[epoch].update(row["anchor_sources"])
         self._progress[epoch].extend(p for p in row["progress"] if p is not None)
@@ -87,6 +94,9 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """Figures by epoch are lists from epoch 0; those a method does not have are left out.
+
+        Failed groups count for calls, tokens, ``zero_spread_share`` and ``failed`` only:
+        ``kendall_tau``, anchors and progress are those of the others, None of none.
 
         ``position_bias`` is how much more than half of its comparisons the response
         shown first won, of those comparisons that an answer decided between it and
@@ -102,17 +112,15 @@ class Summary:
             "prompt_tokens": self._tokens["prompt"],
             "completion_tokens": self._tokens["completion"],
             "cached_tokens": self._tokens["cached"],
-            "kendall_tau": mean(t for own in self._taus.values() for t in own)
-            if self._taus
-            else None,
+            "kendall_tau": mean(t for own in self._taus.values() for t in own),
             "kendall_tau_error": mean_error(self._taus),
             "position_bias": self._first_won / self._comparisons - 0.5
             if self._comparisons
             else None,
             "position_bias_comparisons": self._comparisons,
         }
-        epochs = sorted(self._anchors)
-        if any(any(counts) for counts in self._anchors.values()):
+        epochs = sorted(self._epochs)
+        if self._laddered:
             out["mean_anchors_by_epoch"] = [mean(self._anchors[e]) for e in epochs]
             out["anchor_sources_by_epoch"] = [
                 {
