@@ -7,11 +7,13 @@ exist, and ``pip install .`` is what tests/wheel does.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -90,21 +92,54 @@ def test_python_block(tmp_path: Path) -> None:
 
 def test_shell_blocks(path: str, tmp_path: Path) -> None:
     blocks = [body for body in _blocks("sh") if not body.startswith("make")]
-    assert len(blocks) == 2
-    shown = _shell(blocks[0], path, tmp_path)
+    compared, own, sample, judged = blocks
+    shown = _shell(compared, path, tmp_path)
     for method in ("rankbuffer", "pairwise", "pointwise"):
         assert re.search(rf"^{method} +48 ", shown, re.MULTILINE)
     assert re.search(r"^ +\d+  ranked ", shown, re.MULTILINE)
     assert "<svg" in (tmp_path / "results" / "report.html").read_text()
 
-    texts = re.findall(r'"((?:Because|No|Air|It)[^"]*\.)"', blocks[1])
+    assert re.search(r"^listwise +1 +1 ", _shell(own, path, tmp_path), re.MULTILINE)
+    assert "48 groups (0 failed, 0 partly)" in _shell(sample, path, tmp_path)
+
+    texts = re.findall(r'"((?:Because|No|Air|It)[^"]*\.)"', judged)
     judge = rb.SimulatedJudge(qualities={text: float(len(text)) for text in texts})
     with rb.JudgeServer(judge) as server:
-        assert ENDPOINT in blocks[1]
-        shown = _shell(blocks[1].replace(ENDPOINT, server.url), path, tmp_path)
+        assert ENDPOINT in judged
+        shown = _shell(judged.replace(ENDPOINT, server.url), path, tmp_path)
     assert "queries with new rubrics: 1, failed: 0" in shown
     assert "2 groups (0 failed, 0 partly)" in shown
-    assert [row["rewards"] for row in rows(tmp_path / "rewards.jsonl")] == [[1, -1], [1, -1]]
+    assert [row["rewards"] for row in rows(tmp_path / "scored.jsonl")] == [[1, -1], [1, -1]]
+
+
+def test_what_it_says_of_tokens(tmp_path: Path) -> None:
+    """The prompt tokens of a ladder against all pairs, on the sample."""
+    (calls, pairs, above, cap, below) = re.search(  # type: ignore[union-attr]
+        r"24 epochs\) it takes ([\d.]+) calls a group against (\d+) for all pairs, but from\n"
+        r"the fifth epoch ([\d.]+) times their prompt tokens; with `max_anchors=(\d+)`, ([\d.]+)",
+        README,
+    ).groups()
+    options = tmp_path / "options.json"
+    options.write_text(
+        json.dumps(
+            {
+                "free": {"method": "rankbuffer"},
+                "capped": {"method": "rankbuffer", "max_anchors": int(cap)},
+                "pairwise": {},
+            }
+        )
+    )
+    arguments = ["compare", "--data", "sample", "--epochs", "24", "--sim"]
+    out = tmp_path / "out"
+    assert main([*arguments, "--method-options", str(options), "--out", str(out)]) == 0
+    late, asked = Counter[str](), Counter[str]()
+    for row in rows(out / "groups.jsonl"):
+        asked[row["method"]] += sum(row["calls"].values())
+        late[row["method"]] += row["tokens"]["prompt"] * (row["epoch"] >= 4)
+    groups = 24 * 12
+    assert (f"{asked['free'] / groups:.1f}", asked["pairwise"] / groups) == (calls, int(pairs))
+    assert f"{late['free'] / late['pairwise']:.1f}" == above
+    assert f"{late['capped'] / late['pairwise']:.1f}" == below
 
 
 def test_what_the_text_names_exists(capsys: pytest.CaptureFixture[str], path: str) -> None:
@@ -115,6 +150,8 @@ def test_what_the_text_names_exists(capsys: pytest.CaptureFixture[str], path: st
             _shell(f"make --dry-run {words[1]}", path, ROOT)
         elif words[0] == "rankbuffer" and words[1:2] not in ([], ["COMMAND"]):
             assert main([words[1], "--help"]) == 0
+            shown = capsys.readouterr().out
+            assert all(word in shown for word in words if word.startswith("--"))
         elif words[0].startswith("--"):
             assert main(["compare", "--help"]) == 0
             assert code in capsys.readouterr().out
