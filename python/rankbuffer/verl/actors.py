@@ -20,6 +20,7 @@ import time
 import uuid
 import zlib
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,9 +153,9 @@ class RemoteOwners:
         count = plan.settings.rendezvous.owners
         first = _owner(plan, root, at, uuid.uuid4().hex[:12], 0, count)
         run_id = ray.get(first.run_id.remote())  # whoever was first decided it
-        handles = [first, *(_owner(plan, root, at, run_id, i, count) for i in range(1, count))]
+        finds = [partial(_owner, plan, root, at, run_id, i, count) for i in range(count)]
         patience = plan.settings.rendezvous.restart_s
-        self._links = [Link(handle, patience) for handle in handles]
+        self._links = [Link(find, patience) for find in finds]
 
     async def score(self, rollout: Rollout) -> Verdict:
         link = self._links[shard_of(rollout.query.query_id, len(self._links))]
@@ -162,7 +163,7 @@ class RemoteOwners:
 
 
 def _owner(plan: Plan, root: Path, at: Resume, run_id: str, index: int, count: int) -> Any:
-    """The named actor, made by the worker that comes first."""
+    """The named actor, made by the worker that comes first, or finds that it has gone."""
     return (
         ray.remote(OwnerActor)
         .options(

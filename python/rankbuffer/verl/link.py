@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -44,8 +45,10 @@ class Link:
     been sent yet waits for its next life, ``patience`` seconds at most.
     """
 
-    def __init__(self, owner: Any, patience: float) -> None:
-        self._owner = owner
+    def __init__(self, find: Callable[[], Any], patience: float) -> None:
+        """``find`` gives the actor's handle, of a new one if need be."""
+        self._find = find
+        self._owner = find()
         self._patience = patience
         self._me = uuid.uuid4().hex
         self._numbers = 0
@@ -103,6 +106,8 @@ class Link:
                     log.error("rankbuffer: an owner of buffers did not come back: %s", error)
                     return None
                 await asyncio.sleep(_PAUSE_S)
+                # Ray restarts an actor that died, but not one that has ended.
+                self._owner = await asyncio.to_thread(self._find)
 
     async def _send(self) -> None:
         while True:

@@ -202,9 +202,26 @@ class Loop:
         wait: float = 120.0,
     ) -> tuple[list[Scored], dict[str, str]]:
         import transfer_queue as tq
+        from verl.utils import tensordict_utils as tu
+
+        agents = self.agents()
+        columns = self._columns(queries, 1, split, uids)
+        names = list(columns["uid"])
+        batch = tu.get_tensordict(dict(columns))
+        tu.assign_non_tensor_data(batch, "global_steps", step)
+        partition = "train" if split == "train" else "val"
+        if split != "train":
+            tu.assign_non_tensor_data(batch, "validate", True)
+        tags = [{"is_prompt": True, "status": "pending", "global_steps": step} for _ in names]
+        tq.kv_batch_put(keys=names, partition_id=partition, tags=tags)
+        agents.generate_sequences(batch)
+        return self.collect(names, partition, wait)
+
+    def agents(self) -> Any:
+        """The default trainer's agent loops."""
+        import transfer_queue as tq
         from omegaconf import OmegaConf
         from verl.trainer.ppo.v1 import AgentLoopManagerTQ
-        from verl.utils import tensordict_utils as tu
 
         if self._v1 is None:
             self.config.transfer_queue.enable = True
@@ -216,17 +233,11 @@ class Loop:
                 teacher_client=None,
                 reward_loop_worker_handles=self.rewards.reward_loop_worker_handles,
             )
-        columns = self._columns(queries, 1, split, uids)
-        names = list(columns["uid"])
-        batch = tu.get_tensordict(dict(columns))
-        tu.assign_non_tensor_data(batch, "global_steps", step)
-        partition = "train" if split == "train" else "val"
-        if split != "train":
-            tu.assign_non_tensor_data(batch, "validate", True)
-        tags = [{"is_prompt": True, "status": "pending", "global_steps": step} for _ in names]
-        tq.kv_batch_put(keys=names, partition_id=partition, tags=tags)
-        self._v1.generate_sequences(batch)
-        return self.collect(names, partition, wait)
+        return self._v1
+
+    def columns(self, queries: Sequence[ReplayQuery], uids: Sequence[str]) -> dict[str, Any]:
+        """One row a prompt, as the trainer takes them from its data."""
+        return self._columns(queries, 1, "train", uids)
 
     def collect(
         self, names: Sequence[str], partition: str, wait: float
@@ -298,6 +309,10 @@ class Loop:
         }
 
     def close(self) -> None:
+        """Everything of this run goes, its owners too, as with the end of a job."""
+        if self.config.reward.num_workers > 1:
+            for owner in self.owners():
+                ray.kill(owner)
         for manager in (self._v0, self._v1):
             for worker in getattr(manager, "agent_loop_workers", []):
                 ray.kill(worker)
