@@ -147,6 +147,9 @@ func TestJournalCutAnywhere(t *testing.T) {
 				t.Fatalf("cut to %d bytes: entry %d differs", size, i)
 			}
 		}
+		if size == journalHead && !torn {
+			t.Error("cut before the meta data: not torn")
+		}
 		if size == len(file) && (torn || len(got) != len(all)) {
 			t.Errorf("whole file: torn %v, %d of %d entries", torn, len(got), len(all))
 		}

@@ -16,7 +16,8 @@ import (
 
 // ReadJournal hands every entry of a journal to use, in order, with its record
 // whole, and stops at the first error of use. A torn entry at the end, which a
-// process that died while writing leaves, is no error: torn reports it.
+// process that died while writing leaves, is no error: torn reports it, and meta
+// is empty if nothing whole is there.
 // Errors: ErrForeign, ErrNewer, ErrCorrupt, or the file system's.
 func ReadJournal(path string, use func(Entry) error) (meta Meta, torn bool, err error) {
 	meta, torn, err = readJournal(path, use)
@@ -91,7 +92,7 @@ func (r *replay) run(use func(Entry) error) (meta Meta, torn bool, err error) {
 			return meta, false, fmt.Errorf("entry %d: %w", n, err)
 		}
 		if raw == nil {
-			return meta, torn, nil
+			return meta, torn || n == 0, nil // n == 0: its writer died before the meta data
 		}
 		if n == 0 {
 			var m metaEntry

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -202,6 +203,29 @@ func TestJournalFailureIsCounted(t *testing.T) {
 		t.Errorf("journal errors: got %d, want 1", stats.Journal.Errors)
 	}
 	e.journal.file = nil // closed above
+}
+
+// A process may die right after it has made the file.
+func TestJournalOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	if err := open(t, ranked4, nil).Journal(whole, ""); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := range len(file) + 1 {
+		path := filepath.Join(dir, "cut")
+		if err := os.WriteFile(path, file[:size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		found := restoreFrom(t, open(t, ranked4, nil), map[string]any{"journals": []string{path}})
+		if found.Queries != 0 || found.Torn != (size < len(file)) {
+			t.Errorf("%d bytes of %d: %+v", size, len(file), found)
+		}
+	}
 }
 
 func TestRestoreFromBadInput(t *testing.T) {
