@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._encode import eligible
 from ..loop import query_id_of
 from ..types import Query
 from ..verl.queries import prompt_of, rubrics, texts
@@ -30,7 +31,7 @@ def rows_of(
                 "rubrics": rubrics(given.get("rubrics")),
                 "ranked": texts(given.get("ranked"), "ranked"),
                 "reference": given.get("reference") or None,
-                "eligible": bool(given.get("eligible", True)),
+                "eligible": eligible(given.get("eligible"), f"eligible[{i}]"),
                 "split": str(given.get("split") or "train"),
             }
         )

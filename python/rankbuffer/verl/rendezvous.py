@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -295,12 +295,13 @@ class Rendezvous:
     def _settle(self, group: _Open, result: GroupResult, judge_s: float) -> None:
         group.verdicts = verdicts(result, judge_s)
         if result.group_status != "ok":
+            seen = dict(Counter(result.status))
             log.warning(
-                "rankbuffer: group %s is %s: %.300s",
-                result.group_id,
-                result.group_status,
-                result.error,
+                "rankbuffer: group %s is %s: %s", result.group_id, result.group_status, seen
             )
+            log.debug(
+                "rankbuffer: group %s: %.300s", result.group_id, result.error
+            )  # may quote text
         if group.key[0] in self._lost:
             group.failure = failed("lost", "lost")
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._encode import eligible
 from ..errors import InputError
 from .queries import QueryData, query_data
 from .settings import Settings
@@ -61,7 +62,7 @@ class RowReader:
             slot=_slot(row),
             step=_integer(row.get("global_steps")),
             validate=is_validation(info),
-            eligible=bool(info.get("eligible", True)),
+            eligible=eligible(info.get("eligible"), "extra_info.eligible"),
             query=query,
             text=self._text(item, row),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import numpy as np
 import pytest
 import world
 from trl_rows import conversation
@@ -54,6 +55,23 @@ def test_a_query_with_other_content_is_rewarded_0(
     score_batch(scorer, rows("A", "t90", "t10", query_id="a"))
     assert score_batch(scorer, rows("B", "t90", "t10", query_id="a")) == [0, 0]
     assert "query" in caplog.text
+
+
+def test_eligible_is_true_unless_a_row_says_otherwise(scorer: rb.Scorer) -> None:
+    texts = ["t90", "t50", "t10"]
+    given = rows("A", *texts, query_id="a")
+    for row, flag in zip(given, (None, np.bool_(True), 0), strict=True):
+        row["eligible"] = flag
+    (result,) = run(score_rows(scorer, given)).results
+    assert result.status == ["ok", "ok", "ineligible"]
+    columns = {"eligible": [None, 1, np.False_]}
+    assert [r["eligible"] for r in rows_of(["A"] * 3, texts, columns)] == [True, True, False]
+
+
+@pytest.mark.parametrize("flag", ["false", 2, [], float("nan"), np.array([1, 0])])
+def test_another_eligible_is_named(flag: Any) -> None:
+    with pytest.raises(rb.InputError, match=r"eligible\[0\]"):
+        rows_of(["A"], ["t1"], {"eligible": [flag]})
 
 
 def test_a_missing_field_is_named(scorer: rb.Scorer) -> None:

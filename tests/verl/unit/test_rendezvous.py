@@ -237,3 +237,18 @@ def test_many_groups_at_once(scorer: rb.Scorer, run: Run) -> None:
     assert len(verdicts) == 2000
     assert {v.group_status for v in verdicts} == {0}
     assert rendezvous.busy == 0
+
+
+def test_texts_are_in_no_log(scorer: rb.Scorer, run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever goes wrong: prompts and responses go to the judge and nowhere else."""
+    secret = "secret of the response"
+    rows = group([secret, "t50", "bad \ud800 " + secret, "t10"], query="secret of the query")
+    with caplog.at_level("INFO"):
+        verdicts = run(score(make(scorer, deadline_s=0.2), *rows))  # the judge knows no secret
+        scorer.create_buffer("known", query="secret prompt")
+        verdicts += run(score(make(scorer), *group(query="known", uid="k")))
+    assert {v.status for v in verdicts} != {0}
+    assert caplog.records
+    assert "secret of the response" not in caplog.text
+    assert "secret prompt" not in caplog.text
+    assert "about known" not in caplog.text
