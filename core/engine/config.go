@@ -16,6 +16,7 @@ type config struct {
 	Judge     json.RawMessage        `json:"judge"`      // {"type": "openai" | "simulated", ...}
 	Seed      int64                  `json:"seed"`       // of presentation orders and votes
 	OnFailure rank.OnFailure         `json:"on_failure"` // mean, neutral or raise
+	Advantage string                 `json:"advantage"`  // grpo, or dr_grpo: not divided by the std
 	Reasoning json.RawMessage        `json:"reasoning"`  // {"open", "close"}; null: judge the text as it is
 	Prompts   map[prompt.Kind]string `json:"prompts"`    // template files by kind of call
 	Limits    limits                 `json:"limits"`
@@ -31,6 +32,7 @@ type limits struct {
 func parseConfig(data []byte) (config, error) {
 	cfg := config{
 		OnFailure: rank.FailMean,
+		Advantage: "grpo",
 		Limits:    limits{MaxResponseBytes: 4 << 20, MaxGroupSize: 4096, MaxGroups: 65536},
 	}
 	if err := strict.Unmarshal("config", data, &cfg); err != nil {
@@ -47,6 +49,8 @@ func (c config) validate() error {
 		return fmt.Errorf("config: judge: missing, want {\"base_url\": ..., \"model\": ...}")
 	case c.OnFailure != rank.FailMean && c.OnFailure != rank.FailNeutral && c.OnFailure != rank.FailRaise:
 		return fmt.Errorf("config: on_failure: %q is not one of mean, neutral, raise", c.OnFailure)
+	case c.Advantage != "grpo" && c.Advantage != "dr_grpo":
+		return fmt.Errorf("config: advantage: %q is not one of grpo, dr_grpo", c.Advantage)
 	case c.Limits.MaxResponseBytes < 1:
 		return fmt.Errorf("config: limits.max_response_bytes: %d is below 1", c.Limits.MaxResponseBytes)
 	case c.Limits.MaxGroupSize < 1:

@@ -73,7 +73,7 @@ func New(configJSON []byte) (*Engine, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Engine{
 		method: method, judge: j, store: new(buffer.Store),
-		env:  rank.Env{Judge: j.stack, Templates: templates, LogProbs: rank.NewLogProbs()},
+		env:  rank.Env{Judge: j.stack, Templates: templates, LogProbs: rank.NewLogProbs(), Centred: cfg.Advantage == "dr_grpo"},
 		seed: cfg.Seed, policy: cfg.OnFailure, reasoning: reasoning,
 		limits: cfg.Limits,
 		ctx:    ctx, cancel: cancel, flights: map[uint64]*flight{},

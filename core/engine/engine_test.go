@@ -496,6 +496,21 @@ func TestOnFailure(t *testing.T) {
 	}
 }
 
+func TestAdvantageWithoutStd(t *testing.T) {
+	cfg := `{"method": {"name": "rankbuffer"}, "advantage": "dr_grpo", "judge": {"type": "simulated", "qualities": {"t5": 5, "t70": 70, "t60": 60, "t40": 40, "t20": 20, "t10": 10}}}`
+	e, err := New([]byte(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := scoreNow(t, e, of("q", "t5", "t70"))
+	if !slices.Equal(res.Advantages, []float64{-1, 1}) {
+		t.Errorf("advantages %v, want the rewards centred only", res.Advantages)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFailuresLoseNoGroup(t *testing.T) {
 	e := open(t, ranked4, map[string]any{"failure_rate": 0.4, "malformed_rate": 0.2, "max_retries": 1})
 	var tickets []uint64

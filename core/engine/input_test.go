@@ -20,6 +20,7 @@ func TestBadConfig(t *testing.T) {
 		`{"method": {"name": "rankbuffer"}, "jugde": 1, ` + judge + `}`:                                   "jugde",
 		`{"method": {"name": "rankbuffer"}, "on_failure": "random", ` + judge + `}`:                       "on_failure",
 		`{"method": {"name": "rankbuffer"}, "reasoning": {"open": "<r>", "close": ""}, ` + judge + `}`:    "reasoning.close",
+		`{"method": {"name": "rankbuffer"}, "advantage": "ppo", ` + judge + `}`:                           "advantage",
 		`{"method": {"name": "rankbuffer"}, "limits": {"max_group_size": 0}, ` + judge + `}`:              "max_group_size",
 		`{"method": {"name": "rankbuffer"}, "prompts": {"coarse": "/nowhere/coarse.txt"}, ` + judge + `}`: "/nowhere/coarse.txt",
 		`{"method": {"name": "rankbuffer"}, "prompts": {"course": "/nowhere/coarse.txt"}, ` + judge + `}`: "course",

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -75,6 +74,9 @@ func (p *Prompt) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// maxWeight keeps every weighted sum finite.
+const maxWeight = 1e6
+
 // Rubric is one criterion and how much it counts.
 type Rubric struct {
 	Text   string  `json:"text"`
@@ -126,8 +128,8 @@ func (q Query) Validate() error {
 		if strings.TrimSpace(r.Text) == "" {
 			return fmt.Errorf("%w %q: rubrics[%d].text: must not be empty", ErrInvalid, q.ID, i)
 		}
-		if !(r.Weight > 0) || math.IsInf(r.Weight, 0) {
-			return fmt.Errorf("%w %q: rubrics[%d].weight: %v is not a number above 0", ErrInvalid, q.ID, i, r.Weight)
+		if !(r.Weight > 0 && r.Weight <= maxWeight) {
+			return fmt.Errorf("%w %q: rubrics[%d].weight: %v is not a number above 0 and up to %g", ErrInvalid, q.ID, i, r.Weight, maxWeight)
 		}
 	}
 	if len(q.Ranked) == 1 {

@@ -15,6 +15,7 @@ type Env struct {
 	Judge     judge.Judge
 	Templates *prompt.Templates
 	LogProbs  *LogProbs // one per judge; nil asks without finding out first
+	Centred   bool      // advantages are not divided by the std (Dr. GRPO)
 }
 
 // asker renders a group's questions and accounts for its calls.

@@ -27,6 +27,10 @@ func (c Common) Shared() Common { return c }
 // Check implements Method for methods that take any group.
 func (c Common) Check(Spec) error { return nil }
 
+// maxRepeats bounds votes and repeats: more of them could only be a mistake, and
+// each is a call that is paid for.
+const maxRepeats = 1000
+
 // maxWeight keeps every sum of rewards finite.
 const maxWeight = 1e6
 

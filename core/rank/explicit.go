@@ -15,14 +15,32 @@ import (
 // response.
 type Explicit struct {
 	Common
-	Scale int `json:"scale"` // 1 or 10: the reward of a perfect response
+	Scale scale `json:"scale"`
+}
+
+// scale is the reward of a perfect response, 1 or 10.
+type scale int
+
+func (s scale) validate() error {
+	if s != 1 && s != 10 {
+		return fmt.Errorf("scale: %d is neither 1 (rewards of 0 to 1) nor 10 (0 to 10)", s)
+	}
+	return nil
+}
+
+// of puts a score of 0 to 10 on the scale.
+func (s scale) of(score float64) float64 {
+	if s == 1 {
+		return score / 10
+	}
+	return score
 }
 
 func newExplicit() Method { return &Explicit{Common: common("explicit", 1), Scale: 1} }
 
 func (m *Explicit) validate() error {
-	if m.Scale != 1 && m.Scale != 10 {
-		return fmt.Errorf("scale: %d is neither 1 (rewards of 0 to 1) nor 10 (0 to 10)", m.Scale)
+	if err := m.Scale.validate(); err != nil {
+		return err
 	}
 	return m.Common.validate()
 }
@@ -40,6 +58,6 @@ func (m *Explicit) Rank(ctx context.Context, g *Group) (Outcome, error) {
 		if scores[c] == nil { // failed
 			return 0
 		}
-		return weightedMean(g.Query.Rubrics, scores[c]) / 10 * float64(m.Scale)
+		return m.Scale.of(weightedMean(g.Query.Rubrics, scores[c]))
 	}, 0)}, nil
 }

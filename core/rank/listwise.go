@@ -20,8 +20,8 @@ type Listwise struct {
 func newListwise() Method { return &Listwise{Common: common("listwise", 0.2), Repeats: 1} }
 
 func (m *Listwise) validate() error {
-	if m.Repeats < 1 {
-		return fmt.Errorf("repeats: %d is below 1", m.Repeats)
+	if m.Repeats < 1 || m.Repeats > maxRepeats {
+		return fmt.Errorf("repeats: %d is not within 1..%d", m.Repeats, maxRepeats)
 	}
 	return m.Common.validate()
 }

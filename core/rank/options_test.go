@@ -40,7 +40,11 @@ func TestMethodsRefuseBadOptions(t *testing.T) {
 		`"name": "gdpo", "format_weight": 1e7`:              "format_weight: 1e+07 is not a number within 0..1e+06",
 		`"name": "gdpo", "format_check": "x"`:               "method.gdpo.format_check",
 		`"name": "arena", "k0": 4`:                          `unknown field "k0"`,
-		`"name": "implicit", "scale": 10`:                   `unknown field "scale"`,
+		`"name": "implicit", "scale": 3`:                    "method.implicit.scale",
+		`"name": "scr", "votes": 100000`:                    "method.scr.votes",
+		`"name": "listwise", "repeats": 100000`:             "method.listwise.repeats",
+		`"name": "tournament", "round_weights": [0]`:        "method.tournament.round_weights",
+		`"name": "tournament", "round_weights": [1e300]`:    "method.tournament.round_weights[0]",
 		`"name": "pointwise", "rank_transform": "yes"`:      "rank_transform: want true or false",
 	} {
 		if _, err := New([]byte(`{` + options + `}`)); !errors.Is(err, ErrMethod) || !strings.Contains(err.Error(), want) {

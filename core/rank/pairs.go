@@ -28,8 +28,8 @@ func pairing(name string, formatWeight float64) Pairing {
 }
 
 func (p Pairing) validate() error {
-	if p.Votes < 1 {
-		return fmt.Errorf("votes: %d is below 1", p.Votes)
+	if p.Votes < 1 || p.Votes > maxRepeats {
+		return fmt.Errorf("votes: %d is not within 1..%d", p.Votes, maxRepeats)
 	}
 	return p.Common.validate()
 }

@@ -30,7 +30,7 @@ type Result struct {
 	Epoch         int            `json:"epoch"`
 	Step          int            `json:"step"`
 	Rewards       []float64      `json:"rewards"`    // with the format reward; always finite
-	Advantages    []float64      `json:"advantages"` // (r - mean) / (std + 1e-6), ddof 1
+	Advantages    []float64      `json:"advantages"` // (r - mean) / (std + 1e-6), ddof 1; or r - mean (Env.Centred)
 	Ranks         []float64      `json:"ranks"`      // 0 = worst, ties averaged
 	Positions     []*int         `json:"positions"`  // coarse position 0..K
 	Progress      []*float64     `json:"progress"`   // share of the initial anchors left that lie below
@@ -64,7 +64,7 @@ func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *
 	if policy == FailNeutral && res.GroupStatus != OK {
 		clear(res.Rewards)
 	}
-	res.Advantages = reward.Advantages(res.Rewards, true)
+	res.Advantages = reward.Advantages(res.Rewards, !g.asker.env.Centred)
 	for i, s := range res.Status {
 		if s.Failed() {
 			res.Advantages[i] = 0 // what is left of it is rounding
@@ -128,6 +128,11 @@ func (g *Group) complete(m Method, out Outcome) Result {
 		res.Rewards[i], res.Ranks[i] = total[k], ranks[k]
 	}
 	res.GroupStatus, res.Error = g.groupStatus(res.Status, out.Partial)
+	if res.GroupStatus == GroupFailed { // nobody was judged: no one may gain by a format reward either
+		for i := range res.Rewards {
+			res.Rewards[i] = mean
+		}
+	}
 	return res
 }
 

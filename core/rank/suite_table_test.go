@@ -158,7 +158,7 @@ var suite = map[string][]trait{
 		calls: each(2), rounds: constant(1), eager: each(2), absolute: true, hurt: always(one),
 		lo: func(g int) float64 { return -spread(g) }, hi: spread,
 	}},
-	"implicit": {pointwiseTrait(``, 1, 1)},
+	"implicit": {pointwiseTrait(``, 1, 1), pointwiseTrait(`"scale": 10`, 1, 10)},
 	"explicit": {pointwiseTrait(``, 2, 1), pointwiseTrait(`"scale": 10`, 2, 10)},
 	"listwise": {
 		{calls: compared(constant(1)), rounds: compared(constant(1)), lo: constant(-1.0), hi: constant(1.0), strict: true, hurt: always(all)},

@@ -45,15 +45,18 @@ func (m *Tournament) validate() error {
 		return fmt.Errorf("k_win: %d winners of a group of group_size = %d eliminate nobody, want fewer", m.KWin, m.GroupSize)
 	case m.KFinal < 1:
 		return fmt.Errorf("k_final: %d is below 1", m.KFinal)
-	case m.Repeats < 1:
-		return fmt.Errorf("repeats: %d is below 1", m.Repeats)
+	case m.Repeats < 1 || m.Repeats > maxRepeats:
+		return fmt.Errorf("repeats: %d is not within 1..%d", m.Repeats, maxRepeats)
 	case m.RoundWeights != nil && len(m.RoundWeights) == 0:
 		return fmt.Errorf("round_weights: the list is empty; leave it out to weigh all rounds alike")
 	}
 	for t, w := range m.RoundWeights {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return fmt.Errorf("round_weights[%d]: %v is not a finite number of 0 or more", t, w)
+		if !(w >= 0 && w <= maxWeight) {
+			return fmt.Errorf("round_weights[%d]: %v is not a number within 0..%g", t, w, maxWeight)
 		}
+	}
+	if m.RoundWeights != nil && slices.Max(m.RoundWeights) == 0 {
+		return fmt.Errorf("round_weights: all are 0, so that no win would count")
 	}
 	return m.Common.validate()
 }
@@ -66,6 +69,9 @@ func (m *Tournament) Rank(ctx context.Context, g *Group) (Outcome, error) {
 	cs, err := g.All(ctx)
 	if err != nil {
 		return Outcome{}, err
+	}
+	if len(cs) > 1 && len(cs) <= m.KFinal {
+		g.Remark("unjudged", fmt.Sprintf("k_final = %d leaves %d distinct responses nothing to play", m.KFinal, len(cs)))
 	}
 	repeats, errs := make([]map[*Candidate]float64, m.Repeats), make([]error, m.Repeats)
 	g.Together(m.Repeats, func(r int) {
@@ -97,11 +103,11 @@ func normalise(cs []*Candidate, scores map[*Candidate]float64, empties bool) fun
 	for _, c := range cs {
 		lo, hi = min(lo, scores[c]), max(hi, scores[c])
 	}
-	if lo == hi {
-		return func(*Candidate) float64 { return 0.5 }
-	}
-	if empties {
+	if empties { // they have won nothing
 		lo = 0
+	}
+	if lo == hi || len(cs) == 0 {
+		return func(*Candidate) float64 { return 0.5 }
 	}
 	return func(c *Candidate) float64 { return (scores[c] - lo) / (hi - lo + reward.Epsilon) }
 }

@@ -21,6 +21,7 @@ class ScorerConfig:
     ``seed`` decides the order in which responses are shown. ``on_failure`` says
     what a failed response is rewarded with: the mean of its group (so that its
     advantage is 0), 0 for the whole group (``"neutral"``), or an exception.
+    ``advantage="dr_grpo"`` does not divide advantages by the group's std.
     ``reasoning`` names the tags of the reasoning that the judge must not see;
     None shows responses whole. ``prompts`` replaces prompt templates by files,
     ``{kind of call: path}``; see ``prompt_template``. Limits left at None are the
@@ -31,6 +32,7 @@ class ScorerConfig:
     method: Method = field(default_factory=RankBuffer)
     seed: int = 0
     on_failure: Literal["mean", "neutral", "raise"] = "mean"
+    advantage: Literal["grpo", "dr_grpo"] = "grpo"
     reasoning: tuple[str, str] | None = ("<think>", "</think>")
     prompts: Mapping[str, str | os.PathLike[str]] | None = None
     max_response_bytes: int | None = None
@@ -50,6 +52,7 @@ class ScorerConfig:
             "judge": self.judge.to_json(),
             "seed": self.seed,
             "on_failure": self.on_failure,
+            "advantage": self.advantage,
             "reasoning": _tags(self.reasoning),
         }
         if self.prompts is not None:

@@ -180,10 +180,11 @@ class GDPO(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class ImplicitScore(Method):
-    """One score for all rubrics together, scaled to 0..1."""
+    """One score for all rubrics together; ``scale`` 1 rewards 0..1, 10 rewards 0..10."""
 
     name: ClassVar[str] = "implicit"
 
+    scale: int = 1
     format_weight: float = 1.0
 
 
