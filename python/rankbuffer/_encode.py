@@ -151,9 +151,18 @@ def integer(value: SupportsIndex, where: str) -> int:
 
 def flag(value: object, where: str) -> bool:
     """A truth value: a bool, numpy's, or 0 and 1."""
-    if isinstance(value, (str, bytes)) or not (value == 0 or value == 1):
+    try:
+        known = not isinstance(value, (str, bytes)) and bool(value == 0 or value == 1)
+    except ValueError:  # an array of several
+        known = False
+    if not known:
         raise InputError(f"{where} must be true or false, got {value!r}")
     return bool(value)
+
+
+def eligible(value: object, where: str = "eligible") -> bool:
+    """Whether a response takes part; None is what a table has where a row says nothing."""
+    return value is None or flag(value, where)
 
 
 def flags(values: Iterable[object], where: str) -> list[bool]:

@@ -11,6 +11,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ._encode import eligible
 from .errors import ConflictError, InputError
 from .scorer import Scorer
 from .types import GroupResult, Query
@@ -95,7 +96,7 @@ async def _score(
             rubrics=group.row.get("rubrics") or None,
             ranked=group.row.get("ranked") or None,
             reference=group.row.get("reference"),
-            eligible=[bool(row.get("eligible", True)) for row in members],
+            eligible=[eligible(row.get("eligible")) for row in members],
             step=step,
             epoch=epoch,
             update=not validate,
