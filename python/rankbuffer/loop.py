@@ -23,10 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What a batch of rows came to. ``results`` has one entry for each group that was scored."""
+    """What a batch of rows came to. ``results`` has one entry for each group that was scored.
+
+    ``rejected`` counts the groups that could not be, whose rows are rewarded 0.
+    """
 
     rewards: list[float]
     results: list[GroupResult] = field(default_factory=list)
+    rejected: int = 0
 
 
 @dataclass
@@ -50,7 +54,8 @@ def score_batch(
     A row is ``{"query", "response", "query_id"?, "rubrics"?, "ranked"?, "reference"?,
     "eligible"?}``. Rows of one query make a group; with ``group_size``, each run of
     that many. Without ``query_id`` the query's text tells them apart. A group whose
-    query is known with other content is rewarded 0 and logged.
+    query is known with other content, or with bad input, is rewarded 0 and logged;
+    InputError if all groups have bad input, which is a mistake in the set-up.
     """
     work = score_rows(
         scorer, rows, group_size=group_size, step=step, epoch=epoch, validate=validate
@@ -72,11 +77,16 @@ async def score_rows(
     scored = await asyncio.gather(
         *(_score(scorer, group, rows, step, epoch, validate) for group in groups)
     )
+    results = [result for result in scored if isinstance(result, GroupResult)]
+    bad = [result for result in scored if isinstance(result, InputError)]
+    if bad and len(bad) == len(groups):
+        raise bad[0]
     rewards = [0.0] * len(rows)
     for group, result in zip(groups, scored, strict=True):
-        for place, reward in zip(group.places, result.rewards if result else (), strict=False):
-            rewards[place] = reward
-    return Batch(rewards=rewards, results=[result for result in scored if result is not None])
+        if isinstance(result, GroupResult):
+            for place, reward in zip(group.places, result.rewards, strict=True):
+                rewards[place] = reward
+    return Batch(rewards=rewards, results=results, rejected=len(groups) - len(results))
 
 
 async def _score(
@@ -86,7 +96,7 @@ async def _score(
     step: int | None,
     epoch: int | None,
     validate: bool,
-) -> GroupResult | None:
+) -> GroupResult | ConflictError | InputError:
     members = [rows[place] for place in group.places]
     try:
         return await scorer.score_group_async(
@@ -104,7 +114,7 @@ async def _score(
         )
     except (ConflictError, InputError) as error:
         log.error("rankbuffer: group of query %.80r is rewarded 0: %s", group.query_id, error)
-        return None
+        return error
 
 
 def _groups(rows: Sequence[Mapping[str, Any]], size: int | None) -> list[_Group]:

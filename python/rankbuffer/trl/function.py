@@ -73,7 +73,11 @@ class _Rewards:
         for places, batch in zip((train, other), scored, strict=True):
             for place, reward in zip(places, batch.rewards, strict=True):
                 rewards[place] = reward
-        return Batch(rewards=rewards, results=[r for b in scored for r in b.results])
+        return Batch(
+            rewards=rewards,
+            results=[r for b in scored for r in b.results],
+            rejected=sum(b.rejected for b in scored),
+        )
 
 
 class RewardFunction(_Rewards):
@@ -127,14 +131,15 @@ def _step(state: Any) -> int | None:
 def _log(log_metric: Any, batch: Batch) -> None:
     """What a batch cost and whether it can teach anything."""
     results = batch.results
-    if log_metric is None or not results:
+    if log_metric is None or not (results or batch.rejected):
         return
     progress = [p for r in results for p in r.progress if p is not None]
     figures = {
         "judge_calls": sum(sum(r.calls.values()) for r in results),
         "prompt_tokens": sum(r.tokens.get("prompt", 0) for r in results),
-        "zero_spread_share": sum(r.reward_std == 0 for r in results) / len(results),
-        "failed_groups": sum(r.group_status != "ok" for r in results),
+        "zero_spread_share": (sum(r.reward_std == 0 for r in results) + batch.rejected)
+        / (len(results) + batch.rejected),
+        "failed_groups": sum(r.group_status != "ok" for r in results) + batch.rejected,
     }
     if progress:
         figures["progress"] = sum(progress) / len(progress)

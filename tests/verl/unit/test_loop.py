@@ -74,6 +74,22 @@ def test_another_eligible_is_named(flag: Any) -> None:
         rows_of(["A"], ["t1"], {"eligible": [flag]})
 
 
+def test_rejected_groups_are_counted(scorer: rb.Scorer) -> None:
+    good, bad = rows("A", "t90", "t10"), rows("B", "t90", "t10", eligible="yes")
+    batch = run(score_rows(scorer, good + bad))
+    assert (batch.rewards, batch.rejected, len(batch.results)) == ([1, -1, 0, 0], 1, 1)
+    with pytest.raises(rb.InputError, match="eligible"):
+        score_batch(scorer, bad)
+    logged: dict[str, float] = {}
+    RewardFunction(scorer, group_size=2)(
+        prompts=["A", "A", "B", "B"],
+        completions=["t90", "t10"] * 2,
+        log_metric=logged.__setitem__,
+        ranked=[world.RANKED] * 2 + [["t80", "t80"]] * 2,
+    )
+    assert logged["rankbuffer/failed_groups"] == 1
+
+
 def test_a_missing_field_is_named(scorer: rb.Scorer) -> None:
     with pytest.raises(rb.InputError, match=r"rows\[0\]: response"):
         score_batch(scorer, [{"query": "x"}])
