@@ -53,9 +53,10 @@ def score_batch(
 
     A row is ``{"query", "response", "query_id"?, "rubrics"?, "ranked"?, "reference"?,
     "eligible"?}``. Rows of one query make a group; with ``group_size``, each run of
-    that many. Without ``query_id`` the query's text tells them apart. A group whose
-    query is known with other content, or with bad input, is rewarded 0 and logged;
-    InputError if all groups have bad input, which is a mistake in the set-up.
+    that many, and a rest that is shorter changes no buffer. Without ``query_id`` the
+    query's text tells them apart. A group with bad input, or whose query has other
+    content than before or in the group's first row, is rewarded 0 and logged; InputError
+    if all groups have bad input, which is a mistake in the set-up.
     """
     work = score_rows(
         scorer, rows, group_size=group_size, step=step, epoch=epoch, validate=validate
@@ -75,7 +76,7 @@ async def score_rows(
     """``score_batch`` for asyncio, with the groups' results beside the rewards."""
     groups = _groups(rows, group_size)
     scored = await asyncio.gather(
-        *(_score(scorer, group, rows, step, epoch, validate) for group in groups)
+        *(_score(scorer, group, rows, group_size, step, epoch, validate) for group in groups)
     )
     results = [result for result in scored if isinstance(result, GroupResult)]
     bad = [result for result in scored if isinstance(result, InputError)]
@@ -93,12 +94,16 @@ async def _score(
     scorer: Scorer,
     group: _Group,
     rows: Sequence[Mapping[str, Any]],
+    group_size: int | None,
     step: int | None,
     epoch: int | None,
     validate: bool,
 ) -> GroupResult | ConflictError | InputError:
     members = [rows[place] for place in group.places]
+    whole = group_size is None or len(members) == group_size
     try:
+        for place, row in zip(group.places, members, strict=True):
+            _same_query(group.row, row, place)
         return await scorer.score_group_async(
             group.query_id,
             [row["response"] for row in members],
@@ -109,12 +114,24 @@ async def _score(
             eligible=[eligible(row.get("eligible")) for row in members],
             step=step,
             epoch=epoch,
-            update=not validate,
+            update=whole and not validate,
             validate=validate,
         )
     except (ConflictError, InputError) as error:
         log.error("rankbuffer: group of query %.80r is rewarded 0: %s", group.query_id, error)
         return error
+
+
+def _same_query(first: Mapping[str, Any], row: Mapping[str, Any], place: int) -> None:
+    """InputError if a row says something else of its query than the first one of the group."""
+    for name in ("query", "rubrics", "ranked", "reference"):
+        mine, its = row.get(name) or None, first.get(name)
+        if mine is not its and mine is not None and _text(mine) != _text(its):
+            raise InputError(f"rows[{place}]: {name}: differs from the first row of its query id")
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def _groups(rows: Sequence[Mapping[str, Any]], size: int | None) -> list[_Group]:
@@ -136,8 +153,7 @@ def _groups(rows: Sequence[Mapping[str, Any]], size: int | None) -> list[_Group]
 
 def query_id_of(query: Query) -> str:
     """An id for a query without one: the hash of its content."""
-    text = json.dumps(query, ensure_ascii=False, sort_keys=True, default=str)
-    return "query-" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+    return "query-" + hashlib.sha256(_text(query).encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

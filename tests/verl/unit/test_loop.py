@@ -90,6 +90,26 @@ def test_rejected_groups_are_counted(scorer: rb.Scorer) -> None:
     assert logged["rankbuffer/failed_groups"] == 1
 
 
+@pytest.mark.parametrize(
+    "other", [{"query": "B"}, {"rubrics": ["Short"]}, {"ranked": ["t1"]}, {"reference": "t9"}]
+)
+def test_rows_of_a_group_agree_on_its_query(
+    scorer: rb.Scorer, caplog: pytest.LogCaptureFixture, other: dict[str, Any]
+) -> None:
+    given = rows("A", "t90", "t10", query_id="a") + rows("C", "t90", "t10")
+    given[1].update(other)
+    batch = run(score_rows(scorer, given))
+    assert (batch.rewards, batch.rejected) == ([0, 0, 1, -1], 1)
+    assert f"rows[1]: {next(iter(other))}" in caplog.text
+
+
+def test_a_rest_of_a_group_changes_nothing(scorer: rb.Scorer) -> None:
+    texts = ["t90", "t50", "t30", "t95", "t5"]
+    rewards = score_batch(scorer, rows("A", *texts, query_id="a"), group_size=3)
+    assert rewards == [1, 0, -1, 1, -1]
+    assert scorer.buffer("a").epochs_seen == [0]
+
+
 def test_a_missing_field_is_named(scorer: rb.Scorer) -> None:
     with pytest.raises(rb.InputError, match=r"rows\[0\]: response"):
         score_batch(scorer, [{"query": "x"}])
