@@ -197,7 +197,10 @@ class Rendezvous:
 
     async def _join(self, group: _Open, rollout: Rollout) -> Verdict:
         member = _known(group.members, rollout)
-        if member is None or (rollout.slot is None and not group.full.is_set()):
+        if member is None and _taken(group.members, rollout):
+            # It is told that it is late, and takes no sibling's place.
+            member = _Member(slot=rollout.slot, digest=rollout.digest)
+        elif member is None or (rollout.slot is None and not group.full.is_set()):
             # A row that nothing tells apart from one that came: padding, or a sibling that
             # wrote the same. It waits until the group is full without it, or nothing comes.
             held = rollout if member is not None and self._padded else None
@@ -313,7 +316,14 @@ class Rendezvous:
 
 
 def _known(members: list[_Member], rollout: Rollout) -> _Member | None:
-    """The member that this row is again, if any."""
+    """The member that this row is again, if any: under the same slot with the same text."""
     if rollout.slot is not None:
-        return next((m for m in members if m.slot == rollout.slot), None)
+        members = [m for m in members if m.slot == rollout.slot]
     return next((m for m in members if m.digest == rollout.digest), None)
+
+
+def _taken(members: list[_Member], rollout: Rollout) -> bool:
+    """Whether the rollout's slot is another text's."""
+    return rollout.slot is not None and any(
+        m.slot == rollout.slot and m.digest != rollout.digest for m in members
+    )

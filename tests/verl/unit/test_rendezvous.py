@@ -110,6 +110,26 @@ def test_a_row_seen_twice_is_one_rollout(scorer: rb.Scorer, run: Run) -> None:
     assert scorer.buffer("q").epochs_seen == [0]
 
 
+@pytest.mark.parametrize("when", ["open", "full", "ended"])
+def test_another_text_under_a_known_slot(scorer: rb.Scorer, run: Run, when: str) -> None:
+    """It neither gets the first text's reward nor takes a sibling's place."""
+    other = rollout("t99", slot="s0")
+
+    async def meet() -> list[Verdict]:
+        rendezvous = make(scorer)
+        if when == "open":
+            return await score(rendezvous, *group()[:1], other, *group()[1:])
+        if when == "full":
+            return await score(rendezvous, *group(), other)
+        return await score(rendezvous, *group()) + await score(rendezvous, other)
+
+    verdicts = run(meet())
+    late = verdicts.pop(1 if when == "open" else -1)
+    assert [v.reward for v in verdicts] == expected()
+    assert late.status == STATUS["late"]
+    assert late.reward == pytest.approx(sum(expected()) / 4)
+
+
 @pytest.mark.parametrize("at", [0, 2, 4])
 def test_padding_of_the_batch_path(scorer: rb.Scorer, run: Run, at: int) -> None:
     """Rows without a name of their own: a repeated first row must not push out a sibling."""
