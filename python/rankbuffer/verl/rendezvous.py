@@ -292,8 +292,8 @@ class Rendezvous:
             if group.fed < group.expected and not group.full.is_set():
                 await self._feed(group, member, rollout)
             else:
-                twin = next(m for m in group.members if m.digest == member.digest and m.index >= 0)
-                member.index = twin.index
+                twins = (m.index for m in group.members if m.digest == member.digest)
+                member.index = max(twins, default=-1)
 
     def _settle(self, group: _Open, result: GroupResult, judge_s: float) -> None:
         group.verdicts = verdicts(result, judge_s)

@@ -225,6 +225,22 @@ def test_lost_uids_end_at_once(scorer: rb.Scorer, run: Run) -> None:
     assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
 
 
+def test_padding_of_a_row_that_never_got_in(
+    scorer: rb.Scorer, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def drained() -> list[Verdict]:
+        rendezvous = make(scorer)
+        waiting = [asyncio.create_task(rendezvous.score(rollout("t90"))) for _ in range(2)]
+        await asyncio.sleep(0)
+        await rendezvous.drain()  # before the group has opened
+        return await asyncio.gather(*waiting)
+
+    verdicts = run(drained())
+    assert [v.status for v in verdicts] != [STATUS["error"]] * 2
+    assert "Traceback" not in caplog.text
+    assert verdicts[0] == verdicts[1]
+
+
 def test_a_reissued_prompt_is_applied_once(run: Run) -> None:
     """An asynchronous trainer asks again with the same uid and another step."""
     with world_scorer() as scorer:
