@@ -29,7 +29,7 @@ import ray
 from .extra import Verdict
 from .link import Handed, Link, Ready
 from .owner import Owner
-from .rows import Rollout
+from .rows import Key, Rollout
 from .tracker import Resume
 from .validate import Plan
 
@@ -92,8 +92,8 @@ class OwnerActor:
             self._watch = asyncio.create_task(self._watch_workers())
         return self._run_id
 
-    async def hello(self, worker: str, lost: list[str]) -> str:
-        """A worker is there; ``lost`` are uids whose rollouts died with an earlier life."""
+    async def hello(self, worker: str, lost: list[Key]) -> str:
+        """A worker is there; ``lost`` names groups whose rollouts died with an earlier life."""
         self._heard = time.monotonic()
         self._owner.lose(lost)
         self._outboxes[worker] = _Outbox()

@@ -13,6 +13,7 @@ from typing import Any
 from ray.exceptions import RayActorError
 
 from .extra import Verdict, failed
+from .lost import Lost
 from .rows import Rollout
 
 log = logging.getLogger(__name__)
@@ -54,12 +55,12 @@ class Link:
         self._numbers = 0
         self._waiting: dict[int, _Waiting] = {}
         self._unsent: list[int] = []
-        self._lost: set[str] = set()  # uids whose rollouts an owner took with it
+        self._lost = Lost()  # with an owner
         self._more = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
     async def score(self, rollout: Rollout) -> Verdict:
-        if rollout.uid in self._lost:
+        if rollout.key in self._lost:
             return failed("lost", "lost")
         if self._running is None or self._running.done():
             self._running = asyncio.create_task(self._run())
@@ -99,7 +100,7 @@ class Link:
         end = loop.time() + self._patience
         while True:
             try:
-                life: str = await self._owner.hello.remote(self._me, sorted(self._lost))
+                life: str = await self._owner.hello.remote(self._me, list(self._lost))
                 return life
             except RayActorError as error:
                 if loop.time() > end:
@@ -143,7 +144,7 @@ class Link:
                 self._unsent.append(number)
                 continue
             if not waiting.rollout.validate:
-                self._lost.add(waiting.rollout.uid)
+                self._lost.add([waiting.rollout.key])
             self._settle(number, failed("lost", "lost"))
 
     def _settle(self, number: int, verdict: Verdict) -> None:

@@ -14,7 +14,7 @@ from . import files
 from .extra import Verdict
 from .queries import SideFile
 from .rendezvous import Rendezvous
-from .rows import Rollout
+from .rows import Key, Rollout
 from .tracker import Resume, Tracker
 from .validate import Plan
 
@@ -68,8 +68,8 @@ class Owner:
             rollout = rollout.with_query(self._side.fill(rollout.query))
         return await self._rendezvous.score(rollout)
 
-    def lose(self, uids: list[str]) -> None:
-        self._rendezvous.lose(uids)
+    def lose(self, keys: list[Key]) -> None:
+        self._rendezvous.lose(keys)
 
     def buffer(self, query_id: str) -> dict[str, Any] | None:
         """One query's buffer as JSON, None if it is not known here."""

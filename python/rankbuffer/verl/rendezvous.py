@@ -21,13 +21,11 @@ from ..open_group import AsyncGroup
 from ..scorer import Scorer
 from ..types import GroupResult
 from .extra import STATUS, Verdict, failed, verdicts
-from .rows import Rollout
+from .lost import Lost
+from .rows import Key, Rollout
 from .settings import RendezvousSettings
 
 log = logging.getLogger(__name__)
-
-Key = tuple[str, int | None]
-"""A uid and the step that asked for it: a prompt that is issued again has a new step."""
 
 _REMEMBERED = 1024
 """Groups whose verdicts are kept for the duplicates with which verl pads batches."""
@@ -101,7 +99,7 @@ class Rendezvous:
         self._padded = padded
         self._open: dict[Key, _Open] = {}
         self._ended: OrderedDict[Key, _Ended] = OrderedDict()
-        self._lost: set[str] = set()
+        self._lost = Lost()
         self._validating = 0
 
     async def score(self, rollout: Rollout) -> Verdict:
@@ -116,11 +114,11 @@ class Rendezvous:
             log.exception("rankbuffer: scoring a rollout of uid %s failed", rollout.uid)
             return failed("error")
 
-    def lose(self, uids: list[str]) -> None:
+    def lose(self, keys: list[Key]) -> None:
         """Groups that died with an earlier owner: what still comes of them ends at once."""
-        self._lost.update(uids)
+        self._lost.add(keys)
         for group in list(self._open.values()):
-            if group.key[0] in self._lost:
+            if group.key in self._lost:
                 group.full.set()
 
     @property
@@ -164,9 +162,9 @@ class Rendezvous:
     # Training.
 
     async def _train(self, rollout: Rollout) -> Verdict:
-        if rollout.uid in self._lost:
+        key = rollout.key
+        if key in self._lost:
             return failed("lost", "lost")
-        key: Key = (rollout.uid, rollout.step)
         group = self._open.get(key)
         ended = self._ended.get(key)
         if group is None and ended is not None and rollout.has_uid:
@@ -305,7 +303,7 @@ class Rendezvous:
             log.debug(
                 "rankbuffer: group %s: %.300s", result.group_id, result.error
             )  # may quote text
-        if group.key[0] in self._lost:
+        if group.key in self._lost:
             group.failure = failed("lost", "lost")
 
     def _end(self, group: _Open) -> None:

@@ -16,6 +16,10 @@ from .settings import Settings
 _SINGLE_TURN = 2  # verl counts the user's turn and the assistant's
 
 
+Key = tuple[str, int | None]
+"""A uid and the step that asked for it: a prompt that is issued again has a new step."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
     """One trajectory. ``slot`` names it within its group where the row does."""
@@ -31,6 +35,11 @@ class Rollout:
 
     def with_query(self, query: QueryData) -> Rollout:
         return replace(self, query=query)
+
+    @property
+    def key(self) -> Key:
+        """Names its group."""
+        return (self.uid, self.step)
 
     @property
     def digest(self) -> str:

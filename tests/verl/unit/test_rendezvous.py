@@ -12,6 +12,7 @@ from world import RANKED, rollout, world_scorer
 
 import rankbuffer as rb
 from rankbuffer.verl.extra import GROUP_STATUS, STATUS, Verdict
+from rankbuffer.verl.lost import Lost
 from rankbuffer.verl.rendezvous import Rendezvous
 from rankbuffer.verl.rows import Rollout
 from rankbuffer.verl.settings import RendezvousSettings
@@ -217,12 +218,27 @@ def test_lost_uids_end_at_once(scorer: rb.Scorer, run: Run) -> None:
         rendezvous = make(scorer)
         waiting = [asyncio.create_task(rendezvous.score(r)) for r in group()[:2]]
         await asyncio.sleep(0.05)
-        rendezvous.lose(["u"])
+        rendezvous.lose([("u", 1)])
         return [*await asyncio.gather(*waiting), *await score(rendezvous, *group()[2:])]
 
     verdicts = run(lose())
     assert {v.group_status for v in verdicts} == {GROUP_STATUS["lost"]}
     assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
+
+
+def test_a_lost_prompt_that_is_issued_again_is_scored(scorer: rb.Scorer, run: Run) -> None:
+    rendezvous = make(scorer)
+    rendezvous.lose([("u", 1)])
+    assert {v.group_status for v in run(score(rendezvous, *group(step=2)))} == {0}
+
+
+def test_lost_groups_are_forgotten_in_time() -> None:
+    lost = Lost()
+    lost.add((f"u{i}", 1) for i in range(100_000))
+    assert len(list(lost)) < 20_000
+    assert ("u99999", 1) in lost
+    assert ("u99999", 2) not in lost
+    assert ("u0", 1) not in lost
 
 
 def test_padding_of_a_row_that_never_got_in(
