@@ -33,12 +33,16 @@ _REMEMBERED = 1024
 
 @dataclass
 class _Member:
-    """One rollout of an open group. Held: perhaps only padding."""
+    """One rollout of an open group. Held: perhaps only padding.
+
+    ``status`` is that of a rollout which is no part of the result.
+    """
 
     slot: str | None
     digest: str
     index: int = -1
     held: Rollout | None = None
+    status: str = "late"
 
 
 @dataclass
@@ -48,6 +52,7 @@ class _Open:
     timed: bool  # batch-path rows without a uid: ended by batch_wait_s
     members: list[_Member] = field(default_factory=list)
     fed: int = 0
+    missing: int = 0  # came and cannot be scored
     touched: float = 0.0
     full: asyncio.Event = field(default_factory=asyncio.Event)
     opened: asyncio.Event = field(default_factory=asyncio.Event)
@@ -55,6 +60,10 @@ class _Open:
     verdicts: list[Verdict] = field(default_factory=list)
     failure: Verdict | None = None
     task: asyncio.Task[None] | None = None
+
+    @property
+    def came(self) -> int:
+        return self.fed + self.missing
 
 
 @dataclass(frozen=True)
@@ -68,15 +77,15 @@ class _Ended:
             return self.failure
         if 0 <= member.index < len(self.verdicts):
             return self.verdicts[member.index]
-        return self.late()
+        return self._without(member.status)
 
-    def late(self) -> Verdict:
+    def _without(self, status: str) -> Verdict:
         """For a rollout whose group went without it: the group's mean, so no advantage."""
         if self.failure is not None:
             return self.failure
         came = [v for v in self.verdicts if v.status != STATUS["cancelled"]]
         mean = sum(v.reward for v in came) / len(came) if came else 0.0
-        return Verdict(reward=mean, status=STATUS["late"], group_status=1)
+        return Verdict(reward=mean, status=STATUS[status], group_status=1)
 
 
 class Rendezvous:
@@ -105,6 +114,8 @@ class Rendezvous:
     async def score(self, rollout: Rollout) -> Verdict:
         """The rollout's verdict, once its group is done. Never raises but for cancellation."""
         try:
+            if rollout.validate and rollout.failure:
+                return failed(rollout.failure)
             if rollout.validate:
                 return await self._validate(rollout)
             return await self._train(rollout)
@@ -168,8 +179,7 @@ class Rendezvous:
         group = self._open.get(key)
         ended = self._ended.get(key)
         if group is None and ended is not None and rollout.has_uid:
-            member = _known(ended.members, rollout)
-            return ended.of(member) if member is not None else ended.late()
+            return ended.of(_known(ended.members, rollout) or _outside(rollout))
         if group is not None and group.full.is_set():
             group = await self._next(key, group, rollout)
             if group is None:
@@ -197,7 +207,7 @@ class Rendezvous:
         member = _known(group.members, rollout)
         if member is None and _taken(group.members, rollout):
             # It is told that it is late, and takes no sibling's place.
-            member = _Member(slot=rollout.slot, digest=rollout.digest)
+            member = _outside(rollout)
         elif member is None or (rollout.slot is None and not group.full.is_set()):
             # A row that nothing tells apart from one that came: padding, or a sibling that
             # wrote the same. It waits until the group is full without it, or nothing comes.
@@ -215,15 +225,22 @@ class Rendezvous:
         await group.opened.wait()
         if group.feed is None or group.full.is_set():
             return
-        member.index = group.fed
-        group.fed += 1
+        if rollout.failure:
+            member.status = rollout.failure
+            group.missing += 1
+        else:
+            member.index = group.fed
+            group.fed += 1
+            self._add(group.feed, member.index, rollout)
+        if group.came >= group.expected:
+            group.full.set()
+
+    def _add(self, feed: AsyncGroup, index: int, rollout: Rollout) -> None:
         try:
-            group.feed.add_nowait(rollout.text, member.index, eligible=rollout.eligible)
+            feed.add_nowait(rollout.text, index, eligible=rollout.eligible)
         except RankBufferError as error:
             log.error("rankbuffer: a rollout of query %.80r: %s", rollout.query.query_id, error)
-            group.feed.add_nowait("", member.index)  # unusable text is no answer
-        if group.fed >= group.expected:
-            group.full.set()
+            feed.add_nowait("", index)  # unusable text is no answer
 
     async def _run(self, group: _Open, first: Rollout) -> None:
         """The group's life, from its first rollout to its verdicts."""
@@ -277,7 +294,7 @@ class Rendezvous:
                 continue
             log.warning(
                 "rankbuffer: uid %s: %d of %d rollouts came within %.0f s; scored without the rest",
-                group.key[0], group.fed, group.expected, patience,
+                group.key[0], group.came, group.expected, patience,
             )  # fmt: skip
             return
 
@@ -287,7 +304,7 @@ class Rendezvous:
             rollout, member.held = member.held, None
             if rollout is None:
                 continue
-            if group.fed < group.expected and not group.full.is_set():
+            if group.came < group.expected and not group.full.is_set():
                 await self._feed(group, member, rollout)
             else:
                 twins = (m.index for m in group.members if m.digest == member.digest)
@@ -318,6 +335,11 @@ def _known(members: list[_Member], rollout: Rollout) -> _Member | None:
     if rollout.slot is not None:
         members = [m for m in members if m.slot == rollout.slot]
     return next((m for m in members if m.digest == rollout.digest), None)
+
+
+def _outside(rollout: Rollout) -> _Member:
+    """Stands for a rollout that its group goes without."""
+    return _Member(rollout.slot, rollout.digest, status=rollout.failure or "late")
 
 
 def _taken(members: list[_Member], rollout: Rollout) -> bool:

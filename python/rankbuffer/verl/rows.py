@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,8 @@ from .._encode import eligible
 from ..errors import InputError
 from .queries import QueryData, query_data
 from .settings import Settings
+
+log = logging.getLogger(__name__)
 
 _SINGLE_TURN = 2  # verl counts the user's turn and the assistant's
 
@@ -22,7 +25,10 @@ Key = tuple[str, int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """One trajectory. ``slot`` names it within its group where the row does."""
+    """One trajectory. ``slot`` names it within its group where the row does.
+
+    ``failure`` is the status of one that cannot be scored; its siblings still can.
+    """
 
     uid: str
     has_uid: bool
@@ -32,6 +38,7 @@ class Rollout:
     eligible: bool
     query: QueryData
     text: str
+    failure: str | None = None
 
     def with_query(self, query: QueryData) -> Rollout:
         return replace(self, query=query)
@@ -44,7 +51,8 @@ class Rollout:
     @property
     def digest(self) -> str:
         """Tells equal responses of a group apart from others."""
-        return hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()[:24]
+        text = f"{self.failure or 'ok'}:{self.text}"
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 class RowReader:
@@ -59,22 +67,31 @@ class RowReader:
         self._think = reasoning[0] if reasoning else None
 
     def read(self, data: Any) -> Rollout:
-        """The last row of a DataProto. InputError for a row that cannot be scored."""
+        """The last row of a DataProto. InputError for one whose group cannot be told."""
         item = data[-1:][0]  # a trajectory with several outputs is judged by its last
         row: Mapping[str, Any] = item.non_tensor_batch
         info = _mapping(row.get("extra_info"))
         query = query_data(row, info, self._settings.rendezvous.multimodal)
         uid = row.get("uid")
-        return Rollout(
+        rollout = Rollout(
             uid=str(uid) if uid is not None else _prompt_uid(query),
             has_uid=uid is not None,
             slot=_slot(row),
             step=_integer(row.get("global_steps")),
             validate=is_validation(info),
-            eligible=eligible(info.get("eligible"), "extra_info.eligible"),
+            eligible=True,
             query=query,
-            text=self._text(item, row),
+            text="",
         )
+        try:
+            takes_part = eligible(info.get("eligible"), "extra_info.eligible")
+            return replace(rollout, eligible=takes_part, text=self._text(item, row))
+        except InputError as error:
+            log.error("rankbuffer: a row of query %.80r: %.500s", query.query_id, error)
+            return replace(rollout, failure="rejected")
+        except Exception:
+            log.exception("rankbuffer: a row of query %.80r", query.query_id)
+            return replace(rollout, failure="error")
 
     def _text(self, item: Any, row: Mapping[str, Any]) -> str:
         ids = _response_ids(item, row)

@@ -213,6 +213,33 @@ def test_text_that_is_no_text(scorer: rb.Scorer, run: Run) -> None:
     assert verdicts[0].reward == 1
 
 
+@pytest.mark.parametrize("at", [0, 2, 3])
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_row_that_cannot_be_scored(scorer: rb.Scorer, run: Run, at: int, failures: int) -> None:
+    """Its siblings do not wait for it, and it has no advantage."""
+    rows = [rollout(text, slot=f"s{i}") for i, text in enumerate(TEXTS[: 4 - failures])]
+    rows[at:at] = [rollout("", slot=f"f{i}", failure="rejected") for i in range(failures)]
+    verdicts = run(score(make(scorer), *rows))
+    bad = [v for r, v in zip(rows, verdicts, strict=True) if r.failure]
+    good = [v for r, v in zip(rows, verdicts, strict=True) if not r.failure]
+    assert {v.status for v in bad} == {STATUS["rejected"]}
+    assert {v.status for v in good} == {0}
+    assert good[0].reward > good[-1].reward
+    assert bad[0].reward == pytest.approx(sum(v.reward for v in good) / len(good))
+    assert {v.group_status for v in verdicts} == {GROUP_STATUS["partial"]}
+    assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
+
+
+@pytest.mark.parametrize("slot", [True, False])
+def test_a_group_of_which_nothing_can_be_scored(scorer: rb.Scorer, run: Run, slot: bool) -> None:
+    rows = [rollout("", slot=f"s{i}" if slot else None, failure="error") for i in range(4)]
+    verdicts = run(score(make(scorer, batch_wait_s=0.3), *rows))
+    assert {v.reward for v in verdicts} == {0}
+    assert 0 not in {v.status for v in verdicts} | {v.group_status for v in verdicts}
+    unseen = run(score(make(scorer), rollout("", validate=True, failure="error")))
+    assert unseen[0].status == STATUS["error"]
+
+
 def test_lost_uids_end_at_once(scorer: rb.Scorer, run: Run) -> None:
     async def lose() -> list[Verdict]:
         rendezvous = make(scorer)

@@ -182,6 +182,15 @@ def test_the_split_tells_validation() -> None:
     ]  # fmt: skip
 
 
+def test_a_row_that_cannot_be_scored_still_has_a_group() -> None:
+    good = read(Item("x", session_id=1))
+    bad = read(Item("x", session_id=1, extra_info={"query_id": "q1", "eligible": "no"}))
+    assert (bad.failure, bad.key, bad.slot, bad.query) == ("rejected", good.key, "s1", good.query)
+    broken = Item("x")
+    del broken.batch["responses"]
+    assert read(broken).failure == "error"
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

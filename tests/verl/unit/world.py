@@ -34,6 +34,7 @@ def rollout(
     validate: bool = False,
     has_uid: bool = True,
     eligible: bool = True,
+    failure: str | None = None,
 ) -> Rollout:
     data = QueryData(query_id=query, prompt=f"about {query}", ranked=RANKED)
     return Rollout(
@@ -45,6 +46,7 @@ def rollout(
         eligible=eligible,
         query=data,
         text=text,
+        failure=failure,
     )
 
 
