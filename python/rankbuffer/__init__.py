@@ -123,6 +123,7 @@ __all__ = [
     "StaleError",
     "Status",
     "Tournament",
+    "score_batch",
 ]
 
 
