@@ -116,6 +116,7 @@ __all__ = [
     "RankBufferError",
     "RankBufferWarning",
     "Rubric",
+    "score_batch",
     "Scorer",
     "ScorerConfig",
     "SCR",
@@ -123,7 +124,6 @@ __all__ = [
     "StaleError",
     "Status",
     "Tournament",
-    "score_batch",
 ]
 
 
