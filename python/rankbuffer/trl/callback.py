@@ -31,13 +31,21 @@ class Checkpoints(TrainerCallback):  # type: ignore[misc]
             log.error("rankbuffer: %s: %s", path, error)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if not state.is_world_process_zero or state.global_step == 0:
+        if state.global_step == 0:
             return
-        path = _path(args, state)
-        if not path.exists():
+        failure: Exception | None = None
+        if state.is_world_process_zero:
+            try:
+                self._restore(_path(args, state))
+            except Exception as error:
+                failure = error
+        self._reward.ranks.agree(failure)  # the other processes would wait for this one
+
+    def _restore(self, path: Path) -> None:
+        if path.exists():
+            self._reward.restore(path)
+        else:
             log.warning("rankbuffer: %s is missing: the buffers start afresh", path)
-            return
-        self._reward.restore(path)
 
 
 def _path(args: Any, state: Any) -> Path:

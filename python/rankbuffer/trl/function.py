@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ class _Rewards:
         self._given = scorer
         self._scorer = scorer if isinstance(scorer, Scorer) else None
         self._size = group_size
+        self.ranks = Ranks()
         self.__name__ = "rankbuffer"  # what TRL calls the reward in its logs
 
     @property
@@ -56,9 +57,9 @@ class _Rewards:
         """The main process's work. An error is for all processes, which wait for rewards."""
         try:
             batch = await self._score(rows, step)
+            _log(log_metric, batch)
         except Exception as error:
             return error
-        _log(log_metric, batch)
         return batch.rewards
 
     async def _score(self, rows: list[dict[str, Any]], step: int | None) -> Batch:
@@ -96,16 +97,19 @@ class RewardFunction(_Rewards):
         log_metric: Any = None,
         **columns: Any,
     ) -> list[float]:
-        ranks = Ranks()
-        everything = ranks.gather(rows_of(prompts, completions, columns))
+        everything = self.ranks.gather(_rows(prompts, completions, columns))
         rewards: list[float] | Exception | None = None
         if everything is not None:
             rewards = run(self._rewards(everything, _step(trainer_state), log_metric))
-        return ranks.share(rewards, len(prompts))
+        return self.ranks.share(rewards, len(prompts))
 
 
 class AsyncRewardFunction(_Rewards):
     """The same as a coroutine, which TRL runs beside its other asynchronous rewards."""
+
+    def __init__(self, scorer: Scorer | ScorerConfig, *, group_size: int) -> None:
+        super().__init__(scorer, group_size=group_size)
+        self._turn = asyncio.Lock()  # an exchange of two calls would mix them up
 
     async def __call__(
         self,
@@ -115,12 +119,24 @@ class AsyncRewardFunction(_Rewards):
         log_metric: Any = None,
         **columns: Any,
     ) -> list[float]:
-        ranks = Ranks()
-        everything = await asyncio.to_thread(ranks.gather, rows_of(prompts, completions, columns))
-        rewards: list[float] | Exception | None = None
-        if everything is not None:
-            rewards = await self._rewards(everything, _step(trainer_state), log_metric)
-        return await asyncio.to_thread(ranks.share, rewards, len(prompts))
+        rows = _rows(prompts, completions, columns)
+        self.ranks.join()  # not in a thread: groups are made in the same order everywhere
+        async with self._turn:
+            everything = await asyncio.to_thread(self.ranks.gather, rows)
+            rewards: list[float] | Exception | None = None
+            if everything is not None:
+                rewards = await self._rewards(everything, _step(trainer_state), log_metric)
+            return await asyncio.to_thread(self.ranks.share, rewards, len(prompts))
+
+
+def _rows(
+    prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
+) -> list[dict[str, Any]] | Exception:
+    """An error is for all processes, which wait for this one's rows."""
+    try:
+        return rows_of(prompts, completions, columns)
+    except Exception as error:
+        return error
 
 
 def _step(state: Any) -> int | None:
