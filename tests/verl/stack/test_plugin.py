@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 
 def fresh(code: str, **env: str) -> str:
@@ -38,6 +41,27 @@ def test_importlib_needs_no_plugin() -> None:
     )
     found = fresh(code, VERL_USE_EXTERNAL_PLUGINS="none")
     assert found.split() == ["RewardManager", "CheckpointCallback"]
+
+
+def test_a_bad_configuration_stops_the_trainer_on_the_driver(
+    tokenizer_dir: Path, judge_url: str, tmp_path: Path
+) -> None:
+    """The trainer builds its checkpoint callback before anything else."""
+    from stack import config, judge
+    from verl.trainer.ppo.checkpoint_callback import build_checkpoint_callback
+
+    from rankbuffer.errors import ConfigError
+
+    callback = "trainer.checkpoint_callback_class=rankbuffer.verl.CheckpointCallback"
+    build_checkpoint_callback(config(tokenizer_dir, tmp_path, [*judge(judge_url), callback]))
+    for wrong, override in (
+        (judge("http://127.0.0.1:9/v1"), "reward.rankbuffer.judge.base_url="),
+        ([*judge(judge_url), "+reward.rankbuffer.metod=scr"], "reward.rankbuffer.metod"),
+        ([*judge(judge_url), "data.train_batch_size=500"], "reward.num_workers="),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            build_checkpoint_callback(config(tokenizer_dir, tmp_path, [*wrong, callback]))
+        assert override in str(caught.value)
 
 
 def test_rankbuffer_imports_no_trainer() -> None:

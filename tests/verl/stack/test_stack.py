@@ -38,13 +38,14 @@ def test_rewards_and_buffers_are_those_of_compare(
             scored, status = loop.v1(newer, step=epoch + 1)
             assert set(status.values()) == {"finished"}
             scored += loop.v0(older)
-            scored += loop.batch(
-                [
-                    {"query": q, "text": r.text, "uid": f"{q.query_id}-{epoch}"}
-                    for q in batch
-                    for r in q.epochs[epoch]
-                ]
-            )
+            rows = [
+                {"query": q, "text": r.text, "uid": f"{q.query_id}-{epoch}"}
+                for q in batch
+                for r in q.epochs[epoch]
+            ]
+            # One row more: verl pads with the first rows, which belong to a group again.
+            more = {"query": batch[0], "text": rows[0]["text"], "uid": "v", "split": "test"}
+            scored += loop.batch([*rows, more])[:-1]
             assert len(scored) == 8 * len(queries)
             got: dict[str, float] = {}
             for one in scored:
@@ -67,5 +68,13 @@ def test_rewards_and_buffers_are_those_of_compare(
             assert one.extra["rb_status"] == 0
             assert -1 <= one.reward <= 1
         assert buffers(loop, [q.query_id for q in queries]) == found
+
+        # Rows of a colocated reward model name no group and no query.
+        texts = [r.text for r in queries[0].epochs[0]]
+        nameless = [{"query": queries[0], "text": t, "extra_info": None} for t in texts]
+        scored = loop.batch(nameless)
+        assert {one.extra["rb_group_status"] for one in scored} == {0}
+        want = pytest.approx([-1 + 2 * i / 7 for i in range(8)])
+        assert sorted(one.reward for one in scored) == want
     finally:
         loop.close()
