@@ -282,7 +282,8 @@ def test_compare_takes_failures_in_between_as_they_are(
         (anchors,) = (x for x in said.out.splitlines() if "anchors by epoch" in x)
         assert anchors.split("epoch")[1].split()[1] == "-", "all of an epoch failed"
     figures = json.loads((tmp_path / "summary.json").read_text())["methods"]["rankbuffer"]
-    assert (figures["failed"], figures["kendall_tau"]) == (12, 1.0)
+    assert (figures["failed"], figures["kendall_tau_judged"]) == (12, 1.0)
+    assert 0 < figures["kendall_tau"] < 1, "failed groups count as 0"
     for name in ("mean_anchors_by_epoch", "progress_by_epoch"):
         assert [value is None for value in figures[name]] == [False, True, False, False]
     assert figures["anchor_sources_by_epoch"][1] == {}

@@ -41,6 +41,7 @@ def _figures(tokens: int = 1000, tau: float | None = 0.5, **more: Any) -> dict[s
         "completion_tokens": 10,
         "cached_tokens": 0,
         "kendall_tau": tau,
+        "kendall_tau_judged": tau,
         "kendall_tau_error": None if tau is None else 0.05,
         "position_bias": None,
         "zero_spread_share": 0.0,
@@ -176,6 +177,17 @@ def test_without_qualities(tmp_path: Path) -> None:
     _, found = _page(tmp_path, {"one": _figures(tau=None)})
     assert any("no qualities" in text for text in found.texts)
     assert "svg" not in found.tags
+
+
+@pytest.mark.parametrize(
+    ("more", "same"), [({}, True), ({"groups": 3}, False), ({"failed": 1}, False)]
+)
+def test_methods_are_compared_on_the_same_groups_or_not(
+    tmp_path: Path, more: dict[str, Any], same: bool
+) -> None:
+    pytest.importorskip("matplotlib")
+    _, found = _page(tmp_path, {"one": _figures(), "other": _figures(**more)})
+    assert any("the same groups" in text for text in found.texts) is same
 
 
 def test_it_says_who_judged(tmp_path: Path) -> None:

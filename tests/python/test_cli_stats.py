@@ -57,6 +57,7 @@ def _row(epoch: int, rewards: list[float], **fields: Any) -> dict[str, Any]:
         "query_id": "q",
         "epoch": epoch,
         "rewards": rewards,
+        "status": ["ok"] * len(rewards),
         "reward_std": 1.0,
         "group_status": "ok",
         "calls": {"coarse": 2},
@@ -96,7 +97,7 @@ def test_figures() -> None:
         ),
         [1, 2],
     )
-    # Of a failed group nothing but the cost counts.
+    # Of a failed group nothing but the cost counts, and no agreement.
     summary.add(
         _row(
             2, [0.0, 0.0], group_status="failed", calls={"fine": 1}, anchors=9,
@@ -112,6 +113,7 @@ def test_figures() -> None:
         "completion_tokens": 4,
         "cached_tokens": 16,
         "kendall_tau": 0.0,  # 1, -1, undefined; the fourth failed
+        "kendall_tau_judged": 0.0,
         "kendall_tau_error": pytest.approx(2 / 3),  # query q has 1 and 0, query p has -1
         "position_bias": 2.5 / 4 - 0.5,
         "position_bias_comparisons": 4,
@@ -132,6 +134,23 @@ def test_the_error_of_independent_values_is_that_of_their_mean() -> None:
     assert mean_error({str(i): [v] * 5 for i, v in enumerate(values)}) == pytest.approx(want)
     assert mean_error({"alone": values}) is None
     assert mean_error({}) is None
+
+
+def test_a_failed_group_counts_as_0() -> None:
+    summary = Summary()
+    summary.add(_row(0, [0.0, 1.0]), [1, 2])
+    summary.add(_row(0, [0.0, 0.0], query_id="p", group_status="failed"), [1, 2])
+    summary.add(_row(0, [0.0, 0.0], query_id="r", group_status="failed"), [None, None])
+    figures = summary.to_json()
+    assert (figures["kendall_tau"], figures["kendall_tau_judged"]) == (0.5, 1.0)
+
+
+def test_what_was_not_judged_is_no_part_of_a_tau() -> None:
+    summary = Summary()
+    status = ["ok", "judge_failed", "ok", "empty"]
+    row = _row(0, [0.5, 0.0, 1.0, -1.0], status=status, group_status="partial")
+    summary.add(row | {"progress": []}, [2, 9, 3, 1])
+    assert summary.to_json()["kendall_tau"] == 1.0
 
 
 def test_figures_a_method_does_not_have_are_left_out() -> None:

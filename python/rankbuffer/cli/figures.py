@@ -41,7 +41,7 @@ def _row(label: str, figures: Mapping[str, Any], offered: int) -> dict[str, str]
         "prompt": short(figures["prompt_tokens"]),
         "compl.": short(figures["completion_tokens"]),
         "cached": short(figures["cached_tokens"]),
-        "tau": decimals(figures["kendall_tau"]),
+        "tau": decimals(figures["kendall_tau_judged"]),
         "±": decimals(figures["kendall_tau_error"]).removeprefix("0"),
         "bias": decimals(figures["position_bias"], "+.2f"),
         "flat": f"{figures['zero_spread_share']:.1%}",

@@ -107,20 +107,21 @@ def _plots(summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         plot.Mark(
             label=label,
             tokens=(figures["prompt_tokens"] + figures["completion_tokens"]) / figures["groups"],
-            tau=figures["kendall_tau"],
+            tau=figures["kendall_tau_judged"],
             error=figures["kendall_tau_error"],
         )
         for label, figures in summary.items()
-        if figures["kendall_tau"] is not None
+        if figures["kendall_tau_judged"] is not None
     ]
     yield "<h2>Quality and cost</h2>"
     if not marks:
         yield '<p class="soft">The data give no qualities to compare with.</p>'
         return
-    yield (
-        '<p class="soft">Up is better, left is cheaper. Bars are one standard error; how methods '
-        "differ is known better than that, as all were given the same groups.</p>"
-    )
+    note = "Up is better, left is cheaper. Bars are one standard error"
+    judged = {figures["groups"] - figures["failed"] for figures in summary.values()}
+    if judged == {max(figures["groups"] for figures in summary.values())}:
+        note += "; how methods differ is known better than that, as all were given the same groups"
+    yield f'<p class="soft">{note}.</p>'
     yield f'<div class="wide">{plot.cost_quality(marks)}</div>'
 
 
@@ -136,7 +137,7 @@ def _table(summary: Mapping[str, Mapping[str, Any]], offered: int) -> Iterator[s
             f"{figures['prompt_tokens']:,}",
             f"{figures['completion_tokens']:,}",
             f"{figures['cached_tokens']:,}",
-            decimals(figures["kendall_tau"]),
+            decimals(figures["kendall_tau_judged"]),
             decimals(figures["kendall_tau_error"]),
             decimals(figures["position_bias"], "+.3f"),
             f"{figures['zero_spread_share']:.1%}",

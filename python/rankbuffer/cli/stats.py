@@ -47,11 +47,16 @@ def mean_error(values: Mapping[str, Sequence[float]]) -> float | None:
     return math.sqrt(spread * keys / (keys - 1)) / total
 
 
+_UNJUDGED = {"judge_failed", "timeout", "truncated", "cancelled"}
+"""The statuses of responses whose reward says nothing of them."""
+
+
 class Summary:
     """The account of one method over its groups, as ``summary.json`` has it."""
 
     def __init__(self) -> None:
         self._groups = self._failed = self._partial = self._flat = 0
+        self._failed_known = 0  # failed groups with qualities
         self._calls: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
         self._taus: defaultdict[str, list[float]] = defaultdict(list)
@@ -78,8 +83,10 @@ class Summary:
         self._epochs.add(epoch)
         self._laddered |= row["anchors"] > 0
         if failed:  # its rewards are no judgement, and its ladder was not used
+            self._failed_known += any(q is not None for q in qualities)
             return
-        known = [(r, q) for r, q in zip(row["rewards"], qualities, strict=True) if q is not None]
+        rows = zip(row["rewards"], qualities, row["status"], strict=True)
+        known = [(r, q) for r, q, status in rows if q is not None and status not in _UNJUDGED]
         if known:
             tau = kendall_tau_b([r for r, _ in known], [q for _, q in known])
             self._taus[row["query_id"]].append(tau)
@@ -95,8 +102,10 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         """Figures by epoch are lists from epoch 0; those a method does not have are left out.
 
-        Failed groups count for calls, tokens, ``zero_spread_share`` and ``failed`` only:
-        ``kendall_tau``, anchors and progress are those of the others, None of none.
+        Failed groups count for calls, tokens, ``zero_spread_share`` and ``failed``, and
+        as 0 for ``kendall_tau``; ``kendall_tau_judged``, its error, anchors and progress
+        are those of the others, None of none. Responses of a partial group that were
+        not judged, and got the mean, are in no tau.
 
         ``position_bias`` is how much more than half of its comparisons the response
         shown first won, of those comparisons that an answer decided between it and
@@ -105,6 +114,7 @@ class Summary:
         comparisons it is exact to about 0.5 / sqrt(n). None for methods that show
         the judge one response at a time.
         """
+        taus = [t for own in self._taus.values() for t in own]
         out: dict[str, Any] = {
             "groups": self._groups,
             "calls": sum(self._calls.values()),
@@ -112,7 +122,8 @@ class Summary:
             "prompt_tokens": self._tokens["prompt"],
             "completion_tokens": self._tokens["completion"],
             "cached_tokens": self._tokens["cached"],
-            "kendall_tau": mean(t for own in self._taus.values() for t in own),
+            "kendall_tau": mean(taus + [0.0] * self._failed_known),
+            "kendall_tau_judged": mean(taus),
             "kendall_tau_error": mean_error(self._taus),
             "position_bias": self._first_won / self._comparisons - 0.5
             if self._comparisons
