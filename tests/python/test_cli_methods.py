@@ -35,7 +35,7 @@ def test_every_option_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> 
         field.name for field in dataclasses.fields(METHODS[name])
     }
     assert METHODS[name].__name__ in shown
-    assert CALLS[name] in shown
+    assert f"with the defaults: {CALLS[name]}\n" in shown
 
 
 def test_an_unknown_one(capsys: pytest.CaptureFixture[str]) -> None:

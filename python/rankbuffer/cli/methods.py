@@ -80,9 +80,8 @@ def _tell(name: str, kind: type[Method]) -> None:
     print(Style(sys.stdout)(f"{name}, in Python rankbuffer.{kind.__name__}", "bold"))
     for paragraph in (inspect.getdoc(kind) or "").replace("``", "").split("\n\n"):
         print("\n".join(textwrap.wrap(paragraph, terminal_width())))
-    print(
-        f"\nCalls for a group of n distinct responses: {CALLS[name]}\n\nOptions and their defaults:"
-    )
+    print(f"\nCalls for a group of n distinct responses, with the defaults: {CALLS[name]}")
+    print("\nOptions and their defaults:")
     shared = {field.name for field in fields(Method)}
     hints = get_type_hints(kind)
     for field in sorted(fields(kind), key=lambda f: f.name in shared):
