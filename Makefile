@@ -70,7 +70,8 @@ wheel: $(VENV)/.ready
 
 # Prints ratios; see tests/bench/README.md.
 bench: all
-	$(BIN)/python tests/bench/step.py
+	for method in rankbuffer scr pairwise agr tournament arena pointwise listwise; do \
+		$(BIN)/python tests/bench/step.py --method $$method || exit 1; done
 	$(BIN)/python tests/bench/gil.py
 	$(BIN)/python tests/bench/snapshot.py
 
