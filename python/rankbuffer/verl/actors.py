@@ -35,6 +35,7 @@ from .validate import Plan
 
 log = logging.getLogger(__name__)
 
+_NAMESPACE = "rankbuffer"
 _CALLS = 10_000  # Ray's own bound is 1,000; ours never need more than two a worker
 _POLL_S = 5.0
 _ORPHAN_S = 60.0
@@ -62,7 +63,7 @@ def actor_name(plan: Plan, root: Path, index: int) -> str:
 def find_owners(plan: Plan, root: Path) -> list[Any]:
     """The owners of a job, from any of its processes."""
     count = plan.settings.rendezvous.owners
-    return [ray.get_actor(actor_name(plan, root, i)) for i in range(count)]
+    return [ray.get_actor(actor_name(plan, root, i), _NAMESPACE) for i in range(count)]
 
 
 class _Outbox:
@@ -168,6 +169,7 @@ def _owner(plan: Plan, root: Path, at: Resume, run_id: str, index: int, count: i
         ray.remote(OwnerActor)
         .options(
             name=actor_name(plan, root, index),
+            namespace=_NAMESPACE,
             get_if_exists=True,
             lifetime="detached",
             max_restarts=-1,
