@@ -179,7 +179,7 @@ def test_the_options_it_names_exist() -> None:
     names = re.findall(r"`(\w+)=", README)
     known = {
         field
-        for one in (rb.Judge, rb.RankBuffer, rb.SCR, rb.ScorerConfig)
+        for one in (rb.Judge, rb.ScorerConfig, *rb.METHODS.values())
         for field in one.__dataclass_fields__
     } | set(rb.Scorer.score_group.__annotations__)
     assert names
