@@ -50,7 +50,7 @@ type Group struct {
 	byID       map[string]*Candidate
 	failures   map[*Candidate]Status
 	partial    bool
-	firstError string
+	told       string // the failure that the result names
 	remarks    map[string]any
 	closed     bool
 	arrived    chan struct{} // closed and replaced at every arrival
@@ -134,6 +134,8 @@ func contentID(text string) string {
 // outsider is a text from outside the group that candidates are compared with.
 func outsider(text string) *Candidate { return &Candidate{ID: contentID(text), Text: text} }
 
+var errMissing = errors.New("not every expected response came")
+
 // Close ends the arrivals; places still open take the given status. It reports
 // whether any were.
 func (g *Group) Close(missing Status) bool {
@@ -145,8 +147,8 @@ func (g *Group) Close(missing Status) bool {
 			g.slots[i].status, open = missing, true
 		}
 	}
-	if open && g.firstError == "" {
-		g.firstError = "not every expected response came"
+	if open {
+		g.note(errMissing)
 	}
 	g.end()
 	g.wake()
@@ -263,8 +265,8 @@ func (g *Group) Remark(key string, value any) {
 
 func (g *Group) note(err error) {
 	// Of several failures the same one is told however the calls interleave.
-	if text := err.Error(); g.firstError == "" || text < g.firstError {
-		g.firstError = text
+	if text := err.Error(); g.told == "" || text < g.told {
+		g.told = text
 	}
 }
 

@@ -164,9 +164,9 @@ func (g *Group) groupStatus(statuses []Status, partial bool) (Status, string) {
 	}
 	switch {
 	case failed > 0 && judged == 0:
-		return GroupFailed, g.firstError
+		return GroupFailed, g.told
 	case failed > 0 || partial || g.partial:
-		return Partial, g.firstError
+		return Partial, g.told
 	default:
 		return OK, ""
 	}

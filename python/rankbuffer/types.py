@@ -112,7 +112,7 @@ class GroupResult:
     epoch: int = 0
     step: int = 0
     error: str = ""
-    """The first failure of a group that is not ok, options named as in Python."""
+    """One failure of a group that is not ok, the same in every run, options named as in Python."""
     detail: dict[str, Any] = field(default_factory=dict)
     """What only this method has to say: scores per rubric, the champion, ...
 
