@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ._encode import query as check_query
+from ._whole import replacing, write_whole
 from .errors import ConfigError, InputError
 from .jsonl import read_jsonl
 from .verl.queries import rubrics, texts
@@ -133,14 +134,12 @@ def _columns(
 
 
 def _write_side(path: Path, rows: list[_Row]) -> None:
-    part = path.with_name(f".{path.name}.tmp")
-    with part.open("w", encoding="utf-8") as file:
+    with write_whole(path) as write:
         for row in rows:
             entry: dict[str, Any] = {"query_id": row.query_id, "ranked": row.ranked}
             if row.reference is not None:
                 entry["reference"] = row.reference
-            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-    part.replace(path)
+            write(json.dumps(entry, ensure_ascii=False) + "\n")
 
 
 def _write_parquet(path: Path, table: list[dict[str, Any]]) -> None:
@@ -171,6 +170,5 @@ def _write_parquet(path: Path, table: list[dict[str, Any]]) -> None:
             ),
         ]
     )
-    part = path.with_name(f".{path.name}.tmp")
-    pq.write_table(pa.Table.from_pylist(table, schema=schema), part)
-    part.replace(path)
+    with replacing(path) as part:
+        pq.write_table(pa.Table.from_pylist(table, schema=schema), part)

@@ -1,15 +1,15 @@
-"""Files of a run that must survive being killed at any moment."""
+"""What a command does with the files it was told of: refuses, locks, holds to settings."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .._whole import write_whole
 from ..errors import FileError
 from .options import UsageError
 
@@ -20,27 +20,6 @@ def check_output(path: Path) -> None:
         raise UsageError(f"-o: {path} is a directory; name a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"-o: there is no directory {path.parent}; make it first")
-
-
-@contextlib.contextmanager
-def write_whole(path: Path) -> Iterator[Callable[[str], object]]:
-    """Writes a file completely or not at all: yields ``write``, renames at the end."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        yield file.write
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_directory(path.parent)
-
-
-def sync_directory(path: Path) -> None:
-    """Makes renames in the directory last."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 @contextlib.contextmanager

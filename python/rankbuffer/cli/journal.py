@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from .._whole import sync_directory
 from ..scorer import Scorer
-from .files import sync_directory
 
 
 class Journal:

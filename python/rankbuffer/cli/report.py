@@ -8,10 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from .._whole import write_whole
 from ..judges import Judge, SimulatedJudge
 from . import plot
 from .figures import decimals, groups
-from .files import write_whole
 from .page import page
 from .text import clean, clip
 

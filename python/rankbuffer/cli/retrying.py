@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+from .._whole import sync_directory, write_whole
 from ..jsonl import read_jsonl
 from ..types import GroupResult
 from .failures import Streak
-from .files import sync_directory, write_whole
 from .groups import arguments
 from .journal import Journal
 from .progress import Progress

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from .._whole import write_whole
 from ..errors import InputError, JudgeError
 from ..scorer import Scorer
-from .files import check_output, locked, settle, write_whole
+from .files import check_output, locked, settle
 from .options import UsageError, add_judge, identity, judge_of, require_judge
 from .progress import Progress
 from .rubric_rows import Rows, Task, survey

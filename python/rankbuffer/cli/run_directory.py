@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from .._whole import write_whole
 from ..errors import FileError
 from ..methods import Method
 from ..replay import ReplayQuery
 from ..scorer import Scorer
 from .comparing import ROWS, Plan, run_method
 from .failures import Reasons
-from .files import locked, settle, write_whole
+from .files import locked, settle
 from .options import UsageError, require_judge
 from .report import write_report
 from .stats import Summary

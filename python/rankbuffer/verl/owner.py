@@ -10,11 +10,12 @@ from typing import Any
 
 from ..errors import CheckpointError, RankBufferError
 from ..scorer import Scorer
-from . import files
 from .extra import Verdict
+from .published import prune_published, publish
 from .queries import SideFile
 from .rendezvous import Rendezvous
 from .rows import Key, Rollout
+from .runs import ShardFiles, complete_run, create_run, find_run, sources
 from .tracker import Resume, Tracker
 from .validate import Plan
 
@@ -131,17 +132,17 @@ class Owner:
         assert base is not None
         self._scorer.journal(segment, snapshot=base)
         self._files.label(base, step, self._tracker.signature())
-        self._files.publish(base, self._root, step)
+        publish(base, self._files.shard, self._root, step)
         tracked = self._tracker.step()
         self._files.prune(tracked)
-        files.prune_published(self._root, tracked)
+        prune_published(self._root, tracked)
 
-    def _restore(self, at: Resume, run_id: str) -> files.ShardFiles:
+    def _restore(self, at: Resume, run_id: str) -> ShardFiles:
         """The buffers of the resumed step, or of this very run if its owner was restarted."""
         index, count = self._shard
-        run = files.find_run(self._root, run_id)
+        run = find_run(self._root, run_id)
         if run is not None:
-            shard = files.ShardFiles(run, index, count)
+            shard = ShardFiles(run, index, count)
             existing = shard.existing()
             if existing is not None:
                 found = self._scorer.restore_from(
@@ -153,19 +154,19 @@ class Owner:
                 log.warning("rankbuffer: owner restarted from %s: %s", existing.origin, found)
                 return shard
         self._resume(at)
-        run = run or files.create_run(self._root, run_id, count, at.step)
-        shard = files.ShardFiles(run, index, count)
+        run = run or create_run(self._root, run_id, count, at.step)
+        shard = ShardFiles(run, index, count)
         segment, base = shard.next_segment(new_base=True)
         assert base is not None
         self._scorer.journal(segment, snapshot=base)
         shard.label(base, at.step, self._tracked)
-        files.complete_run(run, count)
+        complete_run(run, count)
         return shard
 
     def _resume(self, at: Resume) -> None:
         settings = self._plan.settings.checkpoint
         try:
-            found = files.sources(self._root, at)
+            found = sources(self._root, at)
             if not found.checkpoints:
                 if at.step:
                     log.warning("rankbuffer: step %d has no buffers: starting afresh", at.step)

@@ -20,7 +20,7 @@ import world
 from trainee import QUERIES, SAVE_EVERY, Run
 
 from rankbuffer.errors import CheckpointError
-from rankbuffer.verl import files, tracker
+from rankbuffer.verl import layout, tracker
 
 END = 8
 Go = Callable[[Any], Any]
@@ -221,7 +221,7 @@ def test_old_checkpoints_take_ours_with_them(run: Go, tmp_path: Path) -> None:
     """All but the newest checkpoint lose their ``actor``; nothing of ours may pile up."""
 
     def sizes() -> tuple[int, int]:
-        home = [p for p in (tmp_path / files.HOME).rglob("*") if p.is_file()]
+        home = [p for p in (tmp_path / layout.HOME).rglob("*") if p.is_file()]
         return len(home), len(list(tmp_path.glob("global_step_*/rankbuffer")))
 
     async def long() -> None:
@@ -242,7 +242,7 @@ def test_old_checkpoints_take_ours_with_them(run: Go, tmp_path: Path) -> None:
         for _ in range(3):
             again = Run(tmp_path, world.plan(), 3)
             await again.close()
-        assert len(list((tmp_path / files.HOME).iterdir())) == 1
+        assert len(list((tmp_path / layout.HOME).iterdir())) == 1
 
     run(long())
 
@@ -296,7 +296,7 @@ def test_a_checkpoint_that_cannot_be_written_stops_nothing(run: Go, tmp_path: Pa
     async def blocked() -> None:
         first = Run(tmp_path, world.plan(), 1)
         await first.train(2)
-        home = next((tmp_path / files.HOME).glob("run-*/shard-*"))
+        home = next((tmp_path / layout.HOME).glob("run-*/shard-*"))
         home.rename(home.with_name("gone"))
         world.save_model(tmp_path, 3)
         assert "shard-0-of-1" in (first.owners[0].checkpoint(3) or "")

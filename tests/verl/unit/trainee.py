@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import world
 
-from rankbuffer.verl import files, tracker
+from rankbuffer.verl import tracker
 from rankbuffer.verl.owner import Owner
 from rankbuffer.verl.validate import Plan
 
@@ -104,10 +104,8 @@ def kill_at(operation: int) -> None:
     from rankbuffer import Scorer
 
     Scorer.journal = lethal(Scorer.journal)  # type: ignore[method-assign]
-    for name in ("_write", "_link", "_appear"):
-        setattr(files, name, lethal(getattr(files, name)))
-    for name in ("rename", "replace", "unlink", "mkdir"):
-        setattr(Path, name, lethal(getattr(Path, name)))
+    for name in ("link", "rename", "replace", "unlink", "mkdir", "fsync"):
+        setattr(os, name, lethal(getattr(os, name)))
 
 
 def main() -> None:

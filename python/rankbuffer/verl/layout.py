@@ -1,0 +1,125 @@
+"""The files of the buffers beside the trainer's checkpoints. No verl, no Ray, no scorer in here.
+
+Below ``trainer.default_local_dir``::
+
+    rankbuffer/run-000003-ID/              one run of the trainer, from its start or resume
+        RUN.json  COMPLETE                 COMPLETE once every shard has its first base
+        shard-0-of-2/base-000004.zst       the state when segment 4 began
+        shard-0-of-2/base-000004.json      the step it is of; without this file it does not count
+        shard-0-of-2/segment-000004-00.rbj every change since; -01 after the owner was restarted
+    global_step_40/rankbuffer/             the buffers of step 40; appears whole
+        MANIFEST.json  shard-0-of-2.zst
+
+The newest base at or below a step, and the segments from it on, give that step
+back. What a checkpoint makes unnecessary goes; older runs go when a new one is
+complete.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._whole import write_whole
+from ..errors import CheckpointError
+from .tracker import Signature
+
+FORMAT = 1
+HOME = "rankbuffer"
+MANIFEST = "MANIFEST.json"
+COMPLETE = "COMPLETE"
+_RUN = re.compile(r"run-(\d+)-(.+)$")
+_BASE = re.compile(r"base-(\d+)\.json$")
+_SEGMENT = re.compile(r"segment-(\d+)-(\d+)\.rbj$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Base:
+    """A saved state: segments from ``number`` on follow it."""
+
+    number: int
+    step: int
+    path: Path
+    tracked: Signature
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard:
+    """One owner's part of a run."""
+
+    run_id: str
+    index: int
+    count: int
+
+    @property
+    def name(self) -> str:
+        return shard_name(self.index, self.count)
+
+
+def shard_name(index: int, count: int) -> str:
+    return f"shard-{index}-of-{count}"
+
+
+def list_runs(home: Path) -> list[Path]:
+    """The runs in a directory, oldest first."""
+    return [path for _, path in sorted(numbered_runs(home))]
+
+
+def numbered_runs(home: Path) -> list[tuple[int, Path]]:
+    """The runs in a directory with their numbers, in no order."""
+    matches = [(_RUN.match(path.name), path) for path in _listed(home)]
+    return [(int(match[1]), path) for match, path in matches if match is not None]
+
+
+def list_bases(directory: Path) -> list[Base]:
+    """The bases of a shard that count."""
+    found = []
+    for path in _listed(directory):
+        match = _BASE.search(path.name)
+        label = read_json(path) if match is not None else None
+        if match is None or label is None or not path.with_suffix(".zst").is_file():
+            continue
+        found.append(
+            Base(
+                number=int(match[1]),
+                step=int(label["step"]),
+                path=path.with_suffix(".zst"),
+                tracked=tuple(label["tracked"]) if label["tracked"] else None,
+            )
+        )
+    return found
+
+
+def list_segments(directory: Path, first: int) -> list[tuple[int, int, Path]]:
+    """The segments of a shard from number ``first`` on, in order: number, restart, path."""
+    found = []
+    for path in _listed(directory):
+        match = _SEGMENT.search(path.name)
+        if match is not None and int(match[1]) >= first:
+            found.append((int(match[1]), int(match[2]), path))
+    return sorted(found)
+
+
+def _listed(directory: Path) -> Iterable[Path]:
+    return sorted(directory.iterdir()) if directory.is_dir() else []
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A small file's object; None if there is none. CheckpointError for a broken one."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (ValueError, NotADirectoryError) as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from None
+    return value if isinstance(value, dict) else None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Owners of several nodes may write the same file."""
+    with write_whole(path, shared=True) as write:
+        write(json.dumps(value) + "\n")
