@@ -2,7 +2,8 @@
 
 ``make test`` is the exception: it runs this test, so only its target is looked
 up. What stands in running text is looked up too: make targets and subcommands
-exist, and ``pip install .`` is what tests/wheel does.
+exist, and ``pip install .`` is what tests/wheel does. The pages on verl and TRL
+need both, and are run by tests/verl/stack/test_pages.py.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from rankbuffer.cli.methods import CALLS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+HERE = re.sub(r"^## In (verl|TRL)\n.*?(?=^## )", "", README, flags=re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", HERE, re.MULTILINE | re.DOTALL)
 ENDPOINT = "http://localhost:8000/v1"
 
 
@@ -57,6 +59,20 @@ def _shell(script: str, path: str, directory: Path) -> str:
     return done.stdout
 
 
+def _python(code: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    script = directory / "example.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        cwd=directory,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def test_no_block_is_of_a_kind_that_is_not_run() -> None:
     assert {name for name, _ in BLOCKS} == {"sh", "python"}
 
@@ -73,20 +89,22 @@ def test_make_commands(path: str) -> None:
 
 def test_python_block(tmp_path: Path) -> None:
     """It prints what its comments say."""
-    (block,) = _blocks("python")
-    script = tmp_path / "example.py"
-    script.write_text(block)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    block, _ = _blocks("python")
+    done = _python(block, tmp_path)
     promised = re.findall(r"print\(.*\)\s+# (\[.*\])$", block, re.MULTILINE)
     assert len(promised) == block.count("print(") == 3
     assert done.stdout.splitlines() == promised
+    assert (tmp_path / "buffers.zst").exists()
+
+
+def test_loop_block(tmp_path: Path) -> None:
+    _, block = _blocks("python")
+    texts = re.findall(r'"response": "(.*?)"', block)
+    judge = rb.SimulatedJudge(qualities={text: float(i) for i, text in enumerate(texts)})
+    with rb.JudgeServer(judge) as server:
+        assert ENDPOINT in block
+        done = _python(block.replace(ENDPOINT, server.url) + "\nprint(rewards)\n", tmp_path)
+    assert done.stdout == "[-1.0, 1.0]\n"
     assert (tmp_path / "buffers.zst").exists()
 
 

@@ -1,4 +1,4 @@
-"""Every command and code block of the pages on verl and TRL is run."""
+"""Every command and code block of the README's pages on verl and TRL is run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,15 @@ ENDPOINT = "http://localhost:8000/v1"
 
 
 def page(name: str) -> str:
-    return (ROOT / "python" / "rankbuffer" / name / "README.md").read_text(encoding="utf-8")
+    """A section of the README."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(rf"^## In {name}\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
 
 
-def blocks(name: str, kind: str) -> list[str]:
-    return re.findall(rf"^```{kind}\n(.*?)^```$", page(name), re.MULTILINE | re.DOTALL)
+def blocks(name: str) -> list[str]:
+    return re.findall(r"^```\w*\n(.*?)^```$", page(name), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -37,12 +41,8 @@ def shell(tmp_path: Path, judge_url: str) -> Any:
     shim.chmod(0o755)
 
     def run(script: str) -> str:
-        defaults = f"--base-url {judge_url}"
-        script = script.replace(
-            "$(rankbuffer verl-config)", f"$(rankbuffer verl-config {defaults})"
-        )
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
+            ["bash", "-euo", "pipefail", "-c", script.replace(ENDPOINT, judge_url)],
             env={**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}"},
             cwd=tmp_path,
             capture_output=True,
@@ -50,50 +50,53 @@ def shell(tmp_path: Path, judge_url: str) -> Any:
             timeout=200,
         )
         assert done.returncode == 0, done.stderr
-        return done.stdout
+        return done.stdout.replace(judge_url, ENDPOINT)
 
     return run
 
 
 def test_verl_page(shell: Any, tmp_path: Path) -> None:
-    rows = [{"query": "Why?", "ranked": ["So.", "No."]}, {"query": "How?", "query_id": "how"}]
-    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    prepare, config, check = blocks("verl", "sh")
+    prepare, config, shown, train, check = blocks("verl")
     assert "2 queries, 1 with ranked responses" in shell(prepare)
     assert (tmp_path / "test.parquet").exists()
-    assert shell(config) == blocks("verl", "text")[0]
+    assert shell(config) == shown
+    # Hydra composes the run's whole configuration, and prints it instead of running.
+    composed = shell(f"{train.rstrip()} --cfg job")
+    assert "name: rankbuffer" in composed
+    assert f"base_url: {ENDPOINT}" in composed
     assert "good: rankbuffer, groups of 8" in shell(check)
 
 
 def test_verl_page_is_complete() -> None:
     text = page("verl")
     assert all(key in text for key in KEYS)
-    found = dict(re.findall(r"^\| (\d+) \| `(\w+)` \|", text, re.MULTILINE))
-    assert {name: int(code) for code, name in found.items()} == STATUS
+    (judged,) = re.findall(r"^\| 0\.\.6 \| `(.*?)` \|", text, re.MULTILINE)
+    found = list(enumerate(judged.split()))
+    found += re.findall(r"^\| (\d+) \| `(\w+)` \|", text, re.MULTILINE)
+    assert {name: int(code) for code, name in found} == STATUS
     listed = re.search(r"`rb_group_status` is (.*?);", text)
     assert listed is not None
     pairs = re.findall(r"(\d) `(\w+)`", listed[1])
     assert {name: int(code) for code, name in pairs} == GROUP_STATUS
-    table = text.split("`+reward.rankbuffer.rendezvous.`", 1)[1].split("\n\n", 1)[0]
+    table = text.split("| `+reward.rankbuffer.rendezvous` |", 1)[1].split("\n\n", 1)[0]
     options = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     assert options
     assert set(options) <= set(RendezvousSettings.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("index", [0, 1])
-def test_trl_page(index: int, tmp_path: Path) -> None:
+def test_trl_page(tmp_path: Path) -> None:
     pytest.importorskip("trl")
     from trl_train import WORDS, model
 
+    (code,) = blocks("TRL")
     directory = model(tmp_path / "model")
     rows = [{"prompt": f"{WORDS[i]} {WORDS[i + 1]}"} for i in range(16)]
     (tmp_path / "queries.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    said = ["Air scatters blue light most.", "It mirrors the sea."]
-    qualities = {text: float(i) for i, text in enumerate([*WORDS, *said])}
-    code = blocks("trl", "python")[index].replace('"my-model"', repr(str(directory)))
+    code = code.replace('"my-model"', repr(str(directory)))
     small = "use_cpu=True, max_steps=1, max_completion_length=1, bf16=False, report_to=[]"
     code = code.replace("num_generations=8)", f"num_generations=8, {small})")
-    with rankbuffer.JudgeServer(rankbuffer.SimulatedJudge(qualities=qualities)) as server:
+    judge = rankbuffer.SimulatedJudge(qualities={text: float(i) for i, text in enumerate(WORDS)})
+    with rankbuffer.JudgeServer(judge) as server:
         assert ENDPOINT in code
         script = tmp_path / "page.py"
         script.write_text(code.replace(ENDPOINT, server.url))
@@ -106,5 +109,3 @@ def test_trl_page(index: int, tmp_path: Path) -> None:
             timeout=200,
         )
     assert done.returncode == 0, done.stderr[-2000:]
-    if index == 1:
-        assert (tmp_path / "buffers.zst").exists()
