@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from transformers import TrainerCallback
+from transformers.trainer_callback import TrainerState
 
-from ..errors import RankBufferError
+from ..errors import CheckpointError, ConfigError, RankBufferError
 
 log = logging.getLogger(__name__)
 
 NAME = "rankbuffer.zst"
+_STATE = "trainer_state.json"
 
 
 class Checkpoints(TrainerCallback):  # type: ignore[misc]
     """Saves with the model and restores when a run is resumed. Saving never stops training."""
 
-    def __init__(self, reward: Any) -> None:
+    def __init__(
+        self,
+        reward: Any,
+        *,
+        resume_from: str | Path | None = None,
+        on_missing: Literal["fail", "fresh"] = "fail",
+    ) -> None:
+        if on_missing not in ("fail", "fresh"):
+            raise ConfigError(f"on_missing: {on_missing!r} is not one of fail, fresh")
         self._reward = reward
+        self._resume_from = resume_from
+        self._on_missing = on_missing
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if not state.is_world_process_zero:
             return
-        path = _path(args, state)
+        path = _directory(args, state) / NAME
         try:
             self._reward.save(path)
         except (RankBufferError, OSError) as error:
@@ -36,17 +49,40 @@ class Checkpoints(TrainerCallback):  # type: ignore[misc]
         failure: Exception | None = None
         if state.is_world_process_zero:
             try:
-                self._restore(_path(args, state))
+                self._restore(args, state)
             except Exception as error:
                 failure = error
         self._reward.ranks.agree(failure)  # the other processes would wait for this one
 
-    def _restore(self, path: Path) -> None:
+    def _restore(self, args: Any, state: Any) -> None:
+        # The trainer does not tell what it resumes, only the state that it read there.
+        directory = Path(self._resume_from) if self._resume_from else _directory(args, state)
+        if not _is_of(directory, state):
+            raise ConfigError(
+                f"{directory} is not the checkpoint that the trainer resumes: "
+                "name it, checkpoints(resume_from=DIRECTORY)"
+            )
+        path = directory / NAME
         if path.exists():
             self._reward.restore(path)
+        elif self._on_missing == "fail":
+            raise CheckpointError(
+                f"{path} is missing: resume another checkpoint, or start with empty buffers, "
+                'checkpoints(on_missing="fresh")'
+            )
         else:
             log.warning("rankbuffer: %s is missing: the buffers start afresh", path)
 
 
-def _path(args: Any, state: Any) -> Path:
-    return Path(args.output_dir) / f"checkpoint-{state.global_step}" / NAME
+def _directory(args: Any, state: Any) -> Path:
+    return Path(args.output_dir) / f"checkpoint-{state.global_step}"
+
+
+def _is_of(directory: Path, state: Any) -> bool:
+    """Whether the trainer's state is the one that lies there."""
+    try:
+        there = TrainerState.load_from_json(str(directory / _STATE))
+    except (OSError, ValueError, TypeError):
+        return False
+    told = (state.global_step, state.log_history)
+    return json.dumps((there.global_step, there.log_history)) == json.dumps(told)

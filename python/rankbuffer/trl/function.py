@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..config import ScorerConfig
 from ..loop import Batch, run, score_rows
@@ -35,11 +35,21 @@ class _Rewards:
             self._scorer = Scorer.from_config(self._given)
         return self._scorer
 
-    def checkpoints(self) -> Any:
-        """A trainer callback that keeps the buffers beside the model's checkpoints."""
+    def checkpoints(
+        self,
+        *,
+        resume_from: str | Path | None = None,
+        on_missing: Literal["fail", "fresh"] = "fail",
+    ) -> Any:
+        """A trainer callback that keeps the buffers beside the model's checkpoints.
+
+        ``resume_from`` is the checkpoint that is resumed, if it lies elsewhere than in
+        the ``output_dir``. ``on_missing="fresh"`` starts with empty buffers where it
+        has none, otherwise a CheckpointError.
+        """
         from .callback import Checkpoints
 
-        return Checkpoints(self)
+        return Checkpoints(self, resume_from=resume_from, on_missing=on_missing)
 
     def save(self, path: str | Path) -> None:
         self.scorer.snapshot(path)

@@ -57,7 +57,8 @@ def process(rank: int, out: Path) -> None:
     found.append(told(lambda: scored(log_metric=fails)))
     (out / "checkpoint-3").mkdir(exist_ok=True)
     (out / "checkpoint-3" / "rankbuffer.zst").write_bytes(b"damaged")
-    state = SimpleNamespace(global_step=3, is_world_process_zero=rank == 0)
+    state = SimpleNamespace(global_step=3, is_world_process_zero=rank == 0, log_history=[])
+    (out / "checkpoint-3" / "trainer_state.json").write_text('{"global_step": 3}')
     if rank == 0:
         sync.restore = fails  # type: ignore[method-assign]
     args = SimpleNamespace(output_dir=str(out))
