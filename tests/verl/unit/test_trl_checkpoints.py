@@ -49,7 +49,7 @@ def test_the_checkpoint_of_another_run_is_not_taken(tmp_path: Path) -> None:
     args = SimpleNamespace(output_dir=str(tmp_path))
     checkpoint(tmp_path / "checkpoint-3", state(0.5))
     first.checkpoints().on_save(args, state(0.5), None)
-    with pytest.raises(rb.ConfigError, match="checkpoints.resume_from=DIRECTORY"):
+    with pytest.raises(rb.ConfigError, match=r"checkpoints\(resume_from=DIRECTORY\)"):
         trained().checkpoints().on_train_begin(args, state(0.7), None)
 
 
