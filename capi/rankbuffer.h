@@ -235,14 +235,14 @@ int32_t rb_rubrics_write(rb_handle scorer, const char *query, char **out);
  *   group  {"query_id", "query"?, "rubrics"?, "ranked"?, "reference"?,
  *           "responses": [text], "eligible"?: [bool], "format_scores"?: [0..1],
  *           "epoch"?, "step"?, "update": true, "validate": false,
- *           "deadline_ms"?, "tag"?, "mark"?}
+ *           "deadline_ms"?, "tag"?, "mark"?, "label"?}
  *   out    the ticket, good until its completion was polled
  *
  * Query, rubrics and ranked are needed the first time a query is seen, here or
  * in rb_buffer_create. Groups of one query take effect in the order they were
  * submitted or opened; others run side by side. A group whose tag, at most 256
- * bytes, was applied to its query before is scored and changes nothing; mark is
- * for the journal (rb_journal).
+ * bytes, was applied to its query before is scored and changes nothing; mark and
+ * label, at most 512 bytes, are for the journal (rb_journal).
  * RB_ERR_INVALID, RB_ERR_CONFLICT: as in rb_buffer_create. RB_ERR_BUSY: too many
  * groups in flight; poll, then try again. Does not block. Since 1. */
 int32_t rb_score_submit(rb_handle scorer, const char *group, rb_ticket *out);
@@ -346,6 +346,12 @@ int32_t rb_restore(rb_handle scorer, const char *path);
  *   snapshot  also write the state from which the new journal goes on to this
  *             file, as rb_snapshot does; NULL: do not
  *
+ * With a group that has a "label" its result is written too, so that the rewards
+ * are not lost between the buffer's change and rb_poll: if its "group_status" is
+ * "ok", whether or not the buffer had to change. Groups that end otherwise have
+ * changed nothing and can be scored again; so can those with "validate": true or
+ * "update": false, of which nothing is written here.
+ *
  * What cannot be written later on fails no group; rb_stats counts it. After an
  * error the journal is the old one, or, if only the snapshot failed, both
  * journals together hold everything.
@@ -358,9 +364,13 @@ int32_t rb_journal(rb_handle scorer, const char *path, const char *snapshot);
  *   sources  {"checkpoints": [path], "journals": [path, oldest first],
  *             "until"?: {"step": n} or {"mark": n},
  *             "shard"?: {"index", "count"}}
- *   out      {"queries", "entries", "skipped", "torn"}: queries now known, journal
- *            entries applied and left out, and whether a journal ended within an
- *            entry, as the death of its writer leaves it
+ *   out      {"queries", "entries", "skipped", "torn", "answered"}: queries now
+ *            known, journal entries applied and left out, and whether a journal
+ *            ended within an entry, as the death of its writer leaves it; then
+ *            [{"label", "query_id", "result", "responses"}], the groups with a label
+ *            whose entries were applied, in the order of the journals: the result
+ *            byte for byte as rb_poll gave it or would have, and of each response the
+ *            first 24 hex digits of the SHA-256 of its text as it was handed in
  *
  * "until" leaves out the groups of steps above n, those without a step if their
  * "mark" is not below n; or all groups whose "mark" is not below n. "shard" keeps

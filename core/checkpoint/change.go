@@ -20,6 +20,7 @@ type entryJSON struct {
 	Tag    string         `json:"tag,omitempty"`
 	Record *buffer.Record `json:"record,omitempty"`
 	Change *change        `json:"change,omitempty"`
+	Answer *Answer        `json:"answer,omitempty"`
 }
 
 // change is a record by what differs from an older one of the same query. Its

@@ -15,7 +15,7 @@ import (
 )
 
 // A journal is a file to which every change of a record is appended as it
-// happens, so that nothing is lost between two checkpoints. In version 1:
+// happens, so that nothing is lost between two checkpoints. In version 2:
 //
 //	start    16 bytes: tag, version, checksum of both
 //	entries  16 bytes (packed size, raw size, checksum of the two, checksum of the
@@ -24,10 +24,10 @@ import (
 // The first entry holds the meta data. An entry holds a whole record, or what
 // differs from the record that this file held of the same query before. An entry
 // is written by one call, so a process that dies leaves a torn one at the end at
-// most.
+// most. Version 1 is the same without answers.
 const (
 	// JournalVersion is the format this program writes, and the newest it reads.
-	JournalVersion = 1
+	JournalVersion = 2
 
 	journalTag  = "RBJRNL\r\n"
 	journalHead = 16
@@ -40,6 +40,7 @@ type Entry struct {
 	Mark   int    // newest checkpoint saved when that group began; 0 for none
 	Tag    string // the caller's name for the group; "" for none
 	Record buffer.Record
+	Answer *Answer // what that group came back with; nil: it has no label, or did not end ok
 }
 
 // Journal appends entries to one file. It is safe for concurrent use.
@@ -85,7 +86,7 @@ func createJournal(path string, meta Meta) (*Journal, error) {
 		return nil, err
 	}
 	j := &Journal{file: f, enc: enc, known: map[string]*buffer.Buffer{}}
-	err = j.write(journalStart())
+	err = j.write(journalStart(JournalVersion))
 	if err == nil {
 		err = j.append(metaEntry{Meta: meta})
 	}
@@ -102,9 +103,8 @@ func createJournal(path string, meta Meta) (*Journal, error) {
 	return j, nil
 }
 
-func journalStart() []byte {
-	b := append([]byte(journalTag), 0, 0, 0, 0)
-	binary.LittleEndian.PutUint32(b[len(journalTag):], JournalVersion)
+func journalStart(version uint32) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(journalTag), version)
 	return binary.LittleEndian.AppendUint32(b, checksum(b))
 }
 
@@ -126,7 +126,10 @@ func (j *Journal) Append(e Entry) error {
 }
 
 func (j *Journal) appendEntry(e Entry) error {
-	out := entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag}
+	if err := e.Answer.validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	out := entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag, Answer: e.Answer}
 	if old, ok := j.known[e.Record.Query.ID]; ok {
 		out.Change = changeOf(old, e.Record)
 	} else {

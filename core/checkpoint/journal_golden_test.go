@@ -52,7 +52,7 @@ func TestJournalGolden(t *testing.T) {
 // wholeLine is an entry as JSON, its record whole.
 func wholeLine(t *testing.T, e Entry) string {
 	t.Helper()
-	line, err := lineOf(entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag, Record: &e.Record})
+	line, err := lineOf(entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag, Record: &e.Record, Answer: e.Answer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +77,8 @@ func goldenHistory(t *testing.T) []Entry {
 	step := 4
 	return []Entry{
 		{Record: chat}, {Record: lazy}, {Record: pending},
-		{Record: later, Step: &step, Mark: 3, Tag: "uid-1"},
-		{Record: counted, Mark: 3},
+		{Record: later, Step: &step, Mark: 3, Tag: "uid-1", Answer: answerOf("label <1>", "a", "b")},
+		{Record: counted, Mark: 3, Answer: answerOf("2", "")},
 		{Record: managed, Step: &step},
 	}
 }

@@ -51,13 +51,16 @@ func history(t *testing.T, rng *rand.Rand, n int) []Entry {
 			e.Step, e.Tag = &step, fmt.Sprintf("uid-%d", i)
 			e.Record.Tags = append(e.Record.Tags[:len(e.Record.Tags):len(e.Record.Tags)], e.Tag)
 		}
+		if rng.Intn(2) == 0 {
+			e.Answer = answerOf(fmt.Sprintf("group %d", i), fmt.Sprint(i), "x")
+		}
 		now[id] = e.Record
 		all = append(all, e)
 	}
 	return all
 }
 
-func writeJournal(t *testing.T, entries []Entry) string {
+func writeJournal(t testing.TB, entries []Entry) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "j.rbj")
 	j, err := CreateJournal(path, meta)
@@ -230,8 +233,8 @@ func FuzzReadJournal(f *testing.F) {
 		f.Fatal(err)
 	}
 	r := buffer.Record{Query: query.Query{ID: "q", Prompt: query.Prompt{Text: "x"}}, Buffer: buffer.New(buffer.Ranked, []string{"a", "b"}, 2, 0, 0)}
-	for range 2 {
-		if err := j.Append(Entry{Record: r}); err != nil {
+	for _, a := range []*Answer{nil, answerOf("g", "a", "b")} {
+		if err := j.Append(Entry{Record: r, Answer: a}); err != nil {
 			f.Fatal(err)
 		}
 	}

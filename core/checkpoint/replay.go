@@ -67,10 +67,9 @@ func (r *replay) start() (torn bool, err error) {
 	if err := r.read(b); err != nil {
 		return false, err
 	}
-	want := journalStart()
 	switch {
 	case len(b) < journalHead:
-		if string(b) != string(want[:len(b)]) {
+		if !startsJournal(b) {
 			return false, fmt.Errorf("%w: not a journal", ErrForeign)
 		}
 		return true, nil
@@ -79,10 +78,23 @@ func (r *replay) start() (torn bool, err error) {
 	case checksum(b[:12]) != binary.LittleEndian.Uint32(b[12:]):
 		return false, fmt.Errorf("%w: checksum of the start", ErrCorrupt)
 	}
-	if v := binary.LittleEndian.Uint32(b[8:]); v > JournalVersion {
+	switch v := binary.LittleEndian.Uint32(b[8:]); {
+	case v > JournalVersion:
 		return false, fmt.Errorf("%w: version %d, this program reads up to %d", ErrNewer, v, JournalVersion)
+	case v < 1:
+		return false, fmt.Errorf("%w: version %d does not exist", ErrCorrupt, v)
 	}
 	return false, nil
+}
+
+// startsJournal reports whether a journal of any version begins with b.
+func startsJournal(b []byte) bool {
+	for v := range uint32(JournalVersion) {
+		if bytes.HasPrefix(journalStart(v+1), b) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *replay) run(use func(Entry) error) (meta Meta, torn bool, err error) {
@@ -171,7 +183,10 @@ func (r *replay) entry(raw []byte) (Entry, error) {
 	if err := strictJSON(raw, &in); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Step: in.Step, Mark: in.Mark, Tag: in.Tag}
+	e := Entry{Step: in.Step, Mark: in.Mark, Tag: in.Tag, Answer: in.Answer}
+	if err := in.Answer.validate(); err != nil {
+		return e, err
+	}
 	switch {
 	case (in.Record == nil) == (in.Change == nil):
 		return e, errors.New("must hold either a record or a change")

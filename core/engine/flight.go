@@ -18,6 +18,7 @@ type flight struct {
 	ordinal int    // -1 for validation
 	spec    groupJSON
 	group   *rank.Group
+	handed  handed // used by groups with a label alone
 	started time.Time
 
 	ctx    context.Context
@@ -78,8 +79,11 @@ func (e *Engine) prepare(data []byte, size int) (*flight, error) {
 		s.Step = *spec.Step
 	}
 	f := &flight{spec: spec, started: time.Now(), group: rank.NewGroup(s, e.method.Shared(), e.reasoning, e.env)}
+	if spec.Label != "" {
+		f.handed.digests = make([]string, size)
+	}
 	for i, text := range spec.Responses {
-		if err := f.group.Add(i, spec.response(i, text)); err != nil {
+		if err := f.add(i, spec.response(i, text)); err != nil {
 			return nil, err
 		}
 	}
@@ -139,6 +143,7 @@ func (e *Engine) fly(f *flight) {
 		f.arrivals.Stop()
 	}
 	done.result.GroupID = f.id
+	done.result.LatencyMS = float64(time.Since(f.started).Microseconds()) / 1000
 	if turn {
 		e.settle(f, &done, next)
 		e.pass(f)
@@ -233,13 +238,17 @@ func (e *Engine) limitJudging(f *flight) func() {
 // settle commits the buffer and writes the commit down, before anyone sees the
 // result and before the next group of the query runs.
 func (e *Engine) settle(f *flight, done *completed, next *buffer.Buffer) {
-	if errors.Is(context.Cause(f.ctx), context.Canceled) {
-		next = nil // the caller gave up: whatever was found changes nothing
+	givenUp := errors.Is(context.Cause(f.ctx), context.Canceled)
+	if givenUp {
+		next = nil // whatever was found changes nothing
 	}
 	e.journal.enter()
 	e.mu.Lock()
 	written := e.commit(f, done, next)
 	e.mu.Unlock()
+	if written.done && !givenUp {
+		written.answer = f.answer(done)
+	}
 	e.journal.leave(written)
 }
 
@@ -250,7 +259,6 @@ func (e *Engine) deliver(f *flight, done completed) {
 	e.stats.add(f, done)
 	e.mu.Unlock()
 
-	done.result.LatencyMS = float64(time.Since(f.started).Microseconds()) / 1000
 	if f.private != nil {
 		f.private <- done
 		return
@@ -271,7 +279,10 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) entry {
 	}
 	r, _ := e.store.Get(f.spec.QueryID)
 	if r.Tagged(f.spec.Tag) {
-		return entry{}
+		if f.spec.Label == "" {
+			return entry{}
+		}
+		return e.entryOf(f.spec) // the record as it is, for the sake of the answer
 	}
 	if err := e.store.CommitTagged(f.spec.QueryID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.Tag); err != nil {
 		if next != nil && done.err == nil {

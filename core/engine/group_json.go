@@ -27,8 +27,9 @@ type groupJSON struct {
 	Update       *bool          `json:"update"`
 	Validate     bool           `json:"validate"`
 	DeadlineMS   *int64         `json:"deadline_ms"`
-	Tag          string         `json:"tag"`  // the caller's name for the group: applied to a query once
-	Mark         int            `json:"mark"` // for the journal: newest checkpoint saved when it began
+	Tag          string         `json:"tag"`   // the caller's name for the group: applied to a query once
+	Mark         int            `json:"mark"`  // for the journal: newest checkpoint saved when it began
+	Label        string         `json:"label"` // for the journal: the name that its result is kept under
 }
 
 const maxTag = 256 // bytes
@@ -90,6 +91,8 @@ func (g groupJSON) check(size int, l limits) error {
 		return fail("step: %d is below 0", *g.Step)
 	case len(g.Tag) > maxTag:
 		return fail("tag: %d bytes are more than %d", len(g.Tag), maxTag)
+	case len(g.Label) > maxLabel:
+		return fail("label: %d bytes are more than %d", len(g.Label), maxLabel)
 	case g.Mark < 0:
 		return fail("mark: %d is below 0", g.Mark)
 	case g.DeadlineMS != nil && *g.DeadlineMS < 1:

@@ -29,6 +29,7 @@ type entry struct {
 	step   *int
 	mark   int
 	tag    string
+	answer *checkpoint.Answer // nil: none
 }
 
 // enter begins a commit, leave writes it down. What cannot be written is counted
@@ -37,7 +38,7 @@ func (j *journal) enter() { j.gate.RLock() }
 
 func (j *journal) leave(e entry) {
 	if e.done && j.file != nil {
-		_ = j.file.Append(checkpoint.Entry{Step: e.step, Mark: e.mark, Tag: e.tag, Record: e.record})
+		_ = j.file.Append(checkpoint.Entry{Step: e.step, Mark: e.mark, Tag: e.tag, Record: e.record, Answer: e.answer})
 	}
 	j.gate.RUnlock()
 }
@@ -168,6 +169,8 @@ type Restored struct {
 	Entries int  `json:"entries"` // of the journals, that were applied
 	Skipped int  `json:"skipped"` // beyond until, or of another shard
 	Torn    bool `json:"torn"`    // a journal ended within an entry
+
+	Answered []Answered `json:"answered"` // by the entries that were applied, in their order
 }
 
 // RestoreFrom replaces every query's state by that of checkpoints and of the
@@ -195,7 +198,7 @@ func (e *Engine) RestoreFrom(sourcesJSON []byte) (Restored, error) {
 
 // gather reads all sources into one record a query.
 func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
-	var found Restored
+	found := Restored{Answered: []Answered{}}
 	all := map[string]buffer.Record{}
 	for _, path := range from.Checkpoints {
 		meta, records, err := checkpoint.Read(path)
@@ -219,6 +222,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			}
 			all[c.Record.Query.ID] = c.Record
 			found.Entries++
+			found.Answered = answeredOf(found.Answered, c)
 			return nil
 		})
 		if err != nil {

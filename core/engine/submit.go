@@ -64,7 +64,7 @@ func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 	if index < 0 || index >= f.group.Size {
 		return fmt.Errorf("engine: %w: group %s: index %d is outside 0..%d", ErrInvalid, f.id, index, f.group.Size-1)
 	}
-	err = f.group.Add(index, r.apply(f.spec.response(index, r.Text)))
+	err = f.add(index, r.apply(f.spec.response(index, r.Text)))
 	switch {
 	case errors.Is(err, rank.ErrLate):
 		return fmt.Errorf("engine: %w: group %s: %w", ErrEnded, f.id, err)

@@ -211,6 +211,7 @@ class Scorer:
         deadline: float | None = None,
         tag: str | None = None,
         mark: int | None = None,
+        label: str | None = None,
     ) -> OpenGroup:
         """A group whose ``expected`` responses come one by one, judged as they come.
 
@@ -230,7 +231,9 @@ class Scorer:
         wait for it to close: give a ``deadline`` where a response may never come.
         Those that come later are left out, without an error, and their places have
         the status ``timeout``. A group whose ``tag`` was applied to its query before
-        is scored and changes nothing; ``mark`` is for ``restore_from``. Other
+        is scored and changes nothing; ``mark`` is for ``restore_from``. With a
+        ``label``, at most 512 bytes, the journal holds the group's result too, and
+        ``restore_from`` gives it back if the process died before you had it. Other
         arguments as in ``score_group``.
         """
         self._pump.handle()
@@ -240,6 +243,8 @@ class Scorer:
             fields["tag"] = text(tag, "tag")
         if mark is not None:
             fields["mark"] = integer(mark, "mark")
+        if label is not None:
+            fields["label"] = text(label, "label")
         return OpenGroup(self._pump, encode(fields), expected)
 
     # All queries at once.
@@ -293,6 +298,22 @@ class Scorer:
         steps, and those without a step whose ``mark`` is not below it;
         ``until_mark`` all groups whose ``mark`` is not below it. ``shard`` (index,
         count) keeps the queries whose id's ``zlib.crc32`` modulo count is index.
+
+        Returns what it found: ``queries`` known now, journal ``entries`` applied and
+        ``skipped``, whether a journal was ``torn`` by the death of its writer, and
+        ``answered``: a dict for each group with a ``label`` whose entry was applied,
+        in the order of the journals, with
+
+        - ``label`` and ``query_id``,
+        - ``result``, for ``GroupResult.from_json``: what the group's caller was given,
+          or would have been,
+        - ``responses``: for each, the first 24 hex digits of the SHA-256 of its text as
+          it was added, in UTF-8.
+
+        In it are groups whose ``group_status`` is ok, those included that had nothing
+        to change (``applied`` is false). Groups that were partial, failed or cancelled
+        changed nothing and may be scored again; so may those with ``validate=True`` or
+        ``update=False``, which no journal holds. Snapshots hold no results.
         """
         sources: dict[str, Any] = {
             "checkpoints": [os.fspath(path) for path in checkpoints],

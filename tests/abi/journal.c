@@ -5,7 +5,7 @@
 
 void journal(void) {
     rb_handle first = new_scorer(EXACT), second;
-    char *at_the_end, *resumed, *out;
+    char *at_the_end, *resumed, *result, *out;
     OK(rb_buffer_create(first, QUERY));
     OK(rb_journal(first, "j1", "snapshot"));
     WANT(RB_ERR_IO, rb_journal(first, "j1", NULL)); /* exists: the old one goes on */
@@ -13,8 +13,7 @@ void journal(void) {
     rb_free(out);
     OK(rb_journal(first, "j2", NULL));
     OK(rb_score_group(first, "{\"query_id\": \"q\", \"responses\": [\"q2\", \"q6\", \"q8\"], "
-                             "\"epoch\": 7, \"mark\": 5}", &out));
-    rb_free(out);
+                             "\"epoch\": 7, \"mark\": 5, \"label\": \"uid\"}", &result));
     OK(rb_buffer_get(first, "q", &at_the_end));
     OK(rb_journal(first, NULL, NULL));
     OK(rb_scorer_close(first, 5000));
@@ -23,6 +22,8 @@ void journal(void) {
     OK(rb_restore_from(second, "{\"checkpoints\": [\"snapshot\"], \"journals\": [\"j1\", \"j2\"]}",
                        &out));
     CONTAINS(out, "\"queries\":1");
+    CONTAINS(out, "\"answered\":[{\"label\":\"uid\",\"query_id\":\"q\",\"result\":");
+    CONTAINS(out, result);
     rb_free(out);
     OK(rb_buffer_get(second, "q", &resumed));
     CHECK(strcmp(at_the_end, resumed) == 0);
@@ -38,5 +39,6 @@ void journal(void) {
     WANT(RB_ERR_HANDLE, rb_restore_from(second, "{}", &out));
     rb_free(at_the_end);
     rb_free(resumed);
+    rb_free(result);
     CHECK(unlink("snapshot") == 0 && unlink("j1") == 0 && unlink("j2") == 0);
 }

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -101,3 +107,67 @@ def test_errors(tmp_path: Path) -> None:
         assert one.buffer("a").anchors
     with scorer() as other, pytest.raises(rb.InputError, match="tag"):
         group(other, "a", 1, tag="x" * 300)
+
+
+def test_a_label_brings_the_result_back(tmp_path: Path) -> None:
+    texts = ["<think>so</think>t5", "t25", "t45", ""]
+    with scorer() as first:
+        first.journal(tmp_path / "j")
+        with first.open_group(
+            "a", expected=4, query="about a", ranked=RANKED, label="uid \u00fc"
+        ) as feed:
+            for index in (3, 0, 2, 1):
+                feed.add(texts[index], index)
+        given = feed.result
+        group(first, "a", 1)  # without a label: nothing of it is kept
+    with scorer() as second:
+        found = second.restore_from(journals=[tmp_path / "j"])
+        assert second.restore_from(checkpoints=[], journals=[])["answered"] == []
+    (answer,) = found["answered"]
+    assert (found["entries"], answer["label"], answer["query_id"]) == (2, "uid \u00fc", "a")
+    assert answer["result"] == given.raw
+    assert rb.GroupResult.from_json(answer["result"]) == given
+    assert answer["responses"] == [hashlib.sha256(t.encode()).hexdigest()[:24] for t in texts]
+
+
+DYING = """
+import json, os, signal, sys
+import rankbuffer as rb
+from test_journal import group, scorer
+
+first = scorer()
+first.journal(sys.argv[1])
+for step in range(1, 4):
+    for query in "abc":
+        result = group(first, query, step, label=f"{query}/{step}")
+        print(json.dumps(result.raw), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_its_answers(tmp_path: Path) -> None:
+    died = subprocess.run(
+        [sys.executable, "-c", DYING, str(tmp_path / "j")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    given = [json.loads(line) for line in died.stdout.splitlines()]
+    assert len(given) == 9
+    with scorer() as second:
+        found = second.restore_from(journals=[tmp_path / "j"])
+        assert [answer["result"] for answer in found["answered"]] == given
+        early = second.restore_from(journals=[tmp_path / "j"], until_step=2)
+    assert [answer["label"] for answer in early["answered"]] == [
+        f"{q}/{s}" for s in (1, 2) for q in "abc"
+    ]
+
+
+def test_label_errors() -> None:
+    with scorer() as one:
+        with pytest.raises(rb.InputError, match="label: 513 bytes"):
+            group(one, "a", 1, label="x" * 513)
+        with pytest.raises(rb.InputError, match="label must be a string"):
+            group(one, "a", 1, label=7)

@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rankbuffer/rankbuffer/core/checkpoint"
+)
+
+// answered are the groups that a scorer of this method finds in a journal, by label.
+func answered(t *testing.T, method, journal string) map[string]Answered {
+	t.Helper()
+	found := restoreFrom(t, open(t, method, nil), map[string]any{"journals": []string{journal}})
+	byLabel := map[string]Answered{}
+	for _, a := range found.Answered {
+		if _, twice := byLabel[a.Label]; twice {
+			t.Errorf("label %q is there twice", a.Label)
+		}
+		byLabel[a.Label] = a
+	}
+	return byLabel
+}
+
+// journalled is an engine that writes a journal to the path.
+func journalled(t *testing.T, method string, judge map[string]any) (e *Engine, path string) {
+	t.Helper()
+	e, path = open(t, method, judge), filepath.Join(t.TempDir(), "j")
+	if err := e.Journal(path, ""); err != nil {
+		t.Fatal(err)
+	}
+	return e, path
+}
+
+func digests(texts ...string) []string {
+	var ds []string
+	for _, text := range texts {
+		ds = append(ds, checkpoint.Digest(text))
+	}
+	return ds
+}
+
+func TestJournalAnswersWhole(t *testing.T) {
+	e, path := journalled(t, ranked4, nil)
+	texts := []string{"<think>hm</think>t5", "t61", "t25", "t25"}
+	g := of("q/1", texts...).with("label", "uid-7 \u2028 <&>")
+	want, err := e.Score(t.Context(), g.json())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := restoreFrom(t, open(t, ranked4, nil), map[string]any{"journals": []string{path}})
+	if len(found.Answered) != 1 {
+		t.Fatalf("got %+v", found)
+	}
+	got := found.Answered[0]
+	if got.Label != "uid-7 \u2028 <&>" || got.QueryID != "q/1" || !reflect.DeepEqual(got.Responses, digests(texts...)) {
+		t.Errorf("got %+v", got)
+	}
+	out, err := json.Marshal(found) // as rb_restore_from gives it
+	if err != nil || !bytes.Contains(out, append([]byte(`"result":`), want...)) {
+		t.Errorf("%v\ngot  %s\nwant %s within", err, out, want)
+	}
+	if !decode(t, want).Applied || decode(t, want).LatencyMS == 0 {
+		t.Errorf("the result is not finished: %s", want)
+	}
+}
+
+// Responses of an open group come in any order, and some are refused on the way.
+func TestJournalAnswersOpenGroup(t *testing.T) {
+	e, path := journalled(t, ranked4, nil)
+	ticket, err := e.Open(of("q").with("label", "open").json(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		index int
+		data  string
+		ok    bool
+	}{{2, `"t25"`, true}, {2, `"t26"`, false}, {0, `{"text": "\u00e9", "eligible": false}`, true}, {1, `7`, false}, {1, `""`, true}} {
+		if err := e.Add(ticket, c.index, []byte(c.data)); (err == nil) != c.ok {
+			t.Fatalf("add %d %s: %v", c.index, c.data, err)
+		}
+	}
+	polled := wait(t, e, ticket)[ticket].Result
+	got := answered(t, ranked4, path)["open"]
+	if string(got.Result) != string(polled) || !reflect.DeepEqual(got.Responses, digests("\u00e9", "", "t25")) {
+		t.Errorf("got  %s %v\nwant %s", got.Result, got.Responses, polled)
+	}
+}
+
+func TestWhichGroupsAreAnswered(t *testing.T) {
+	frozen := `{"name": "rankbuffer", "freeze_after_epochs": 1}`
+	for _, c := range []struct {
+		name   string
+		method string
+		group  group
+		want   bool
+	}{
+		{"changes the buffer", ranked4, of("q", "t70", "t5"), true},
+		{"with a step and a tag", ranked4, of("q", "t70", "t5").with("step", 3).with("tag", "t").with("mark", 2), true},
+		{"all responses empty", ranked4, of("q", "", " "), true},
+		{"method without a buffer", `{"name": "listwise"}`, of("q", "t70", "t5"), true},
+		{"frozen buffer", frozen, of("q", "t70", "t5").with("epoch", 4), true},
+		{"validation", ranked4, of("q", "t70", "t5").with("validate", true), false},
+		{"proposes", ranked4, of("q", "t70", "t5").with("update", false), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, path := journalled(t, c.method, nil)
+			c.group["label"] = "g"
+			res, err := e.Score(t.Context(), c.group.json())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, there := answered(t, c.method, path)["g"]
+			if there != c.want || (there && string(got.Result) != string(res)) {
+				t.Errorf("answered: %v, want %v\ngot  %s\nwant %s", there, c.want, got.Result, res)
+			}
+		})
+	}
+}
+
+// Without a label nothing more is written.
+func TestNoLabelNoAnswer(t *testing.T) {
+	e, path := journalled(t, ranked4, nil)
+	scoreNow(t, e, of("q", "t70", "t5"))
+	found := restoreFrom(t, open(t, ranked4, nil), map[string]any{"journals": []string{path}})
+	if found.Entries != 1 || found.Answered == nil || len(found.Answered) != 0 {
+		t.Errorf("got %+v, want one entry and an empty list", found)
+	}
+}
+
+// A group that is partial, failed or given up may be judged again: it changed nothing.
+func TestLostGroupsAreNotAnswered(t *testing.T) {
+	e, path := journalled(t, ranked4, map[string]any{"failure_rate": 1.0, "max_retries": 0})
+	if res := scoreNow(t, e, of("failed", "t70", "t5").with("label", "failed")); res.GroupStatus == "ok" {
+		t.Fatalf("group status %s", res.GroupStatus)
+	}
+	short, err := e.Open(of("partial").with("label", "partial").json(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.CloseGroup(short); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := e.Open(of("gone").with("label", "gone").json(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Cancel(gone); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, e, short, gone)
+	if got := answered(t, ranked4, path); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// The group of a known tag is scored, changes nothing, and its rewards count.
+func TestKnownTagIsAnswered(t *testing.T) {
+	e, path := journalled(t, ranked4, nil)
+	scoreNow(t, e, of("q", "t70", "t5").with("tag", "t").with("label", "first"))
+	want := view(t, e)
+	res := scoreNow(t, e, of("q", "t71", "t6").with("tag", "t").with("label", "second"))
+	got, there := answered(t, ranked4, path)["second"]
+	if res.Applied || !there || !reflect.DeepEqual(decode(t, got.Result), res) {
+		t.Errorf("got %s, want %+v", got.Result, res)
+	}
+	other := open(t, ranked4, nil)
+	restoreFrom(t, other, map[string]any{"journals": []string{path}})
+	if view(t, other) != want || view(t, e) != want {
+		t.Error("the second group of a tag changed the record")
+	}
+}
+
+func TestAnsweredKeepsToUntilAndShard(t *testing.T) {
+	e, path := journalled(t, ranked4, nil)
+	queries := []string{"q1", "q2", "q3"}
+	for n := 1; n <= 3; n++ {
+		for _, q := range queries {
+			play(t, e, step(n, q).with("mark", n-1).with("label", fmt.Sprintf("%s/%d", q, n)))
+		}
+	}
+	labels := func(from map[string]any) (all []string) {
+		from["journals"] = []string{path}
+		for _, a := range restoreFrom(t, open(t, ranked4, nil), from).Answered {
+			if !strings.HasPrefix(a.Label, a.QueryID+"/") {
+				t.Errorf("label %q with query %q", a.Label, a.QueryID)
+			}
+			all = append(all, a.Label)
+		}
+		return all
+	}
+	two := []string{"q1/1", "q2/1", "q3/1", "q1/2", "q2/2", "q3/2"}
+	if got := labels(map[string]any{"until": map[string]int{"step": 2}}); !reflect.DeepEqual(got, two) {
+		t.Errorf("step 2: %v", got)
+	}
+	if got := labels(map[string]any{"until": map[string]int{"mark": 2}}); !reflect.DeepEqual(got, two) {
+		t.Errorf("mark 2: %v", got)
+	}
+	total := 0
+	for i := range 2 {
+		shard := shardJSON{Index: i, Count: 2}
+		for _, label := range labels(map[string]any{"shard": shard}) {
+			if total++; !shard.holds(label[:2]) {
+				t.Errorf("shard %d answers %s", i, label)
+			}
+		}
+	}
+	if total != 9 {
+		t.Errorf("the shards answer %d of 9 groups", total)
+	}
+}
+
+func TestLabelLimit(t *testing.T) {
+	e := open(t, ranked4, nil)
+	scoreNow(t, e, of("q", "t70", "t5").with("label", strings.Repeat("\u00e9", 256)))
+	for _, bad := range []any{strings.Repeat("\u00e9", 256) + "x", 7} {
+		if _, err := e.Submit(of("q", "t70", "t5").with("label", bad).json()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "label") {
+			t.Errorf("%v: got %v", bad, err)
+		}
+	}
+}
