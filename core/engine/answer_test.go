@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
+	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
 // answered are the groups that a scorer of this method finds in a journal, by label.
@@ -223,5 +226,61 @@ func TestLabelLimit(t *testing.T) {
 		if _, err := e.Submit(of("q", "t70", "t5").with("label", bad).json()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "label") {
 			t.Errorf("%v: got %v", bad, err)
 		}
+	}
+}
+
+// A group may be given up after its last call has come back: it ends ok and has
+// changed nothing.
+func TestGivenUpAtTheEndIsNotAnswered(t *testing.T) {
+	for cause, want := range map[error]int{context.Canceled: 0, context.DeadlineExceeded: 1} {
+		e, path := journalled(t, ranked4, nil)
+		f, err := e.prepare(of("q", "t70", "t5").with("label", "g").json(), -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.mu.Lock()
+		err = e.admit(f)
+		e.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := e.store.Get("q")
+		f.group.Buffer = r.Buffer
+		_, f.after = e.queueOf("q").enter()
+		f.ctx, f.cancel = context.WithCancelCause(t.Context())
+		f.cancel(cause)
+		e.settle(f, &completed{result: rank.Result{GroupStatus: rank.OK}}, r.Buffer.Count(1))
+		if got := answered(t, ranked4, path); len(got) != want {
+			t.Errorf("%v: got %v, want %d groups", cause, got, want)
+		}
+	}
+}
+
+// Whoever finds a group complete must find the digests of all responses.
+func TestDigestsAreThereWhenTheGroupIsComplete(t *testing.T) {
+	e, path := journalled(t, ranked4, nil)
+	ticket, err := e.Open(of("q").with("label", "g").json(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := e.flight(ticket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := make(chan error)
+	f.handed.mu.Lock() // nothing can be noted down
+	go func() { added <- e.Add(ticket, 0, []byte(`"t25"`)) }()
+	select {
+	case <-f.group.Complete():
+		t.Error("complete before its digests are")
+	case <-time.After(20 * time.Millisecond):
+	}
+	f.handed.mu.Unlock()
+	if err := <-added; err != nil {
+		t.Fatal(err)
+	}
+	wait(t, e, ticket)
+	if got := answered(t, ranked4, path)["g"].Responses; !reflect.DeepEqual(got, digests("t25")) {
+		t.Errorf("got %v", got)
 	}
 }

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/checkpoint"
+	"github.com/rankbuffer/rankbuffer/core/strict"
+)
+
+// restoreJSON says what RestoreFrom reads.
+type restoreJSON struct {
+	Checkpoints []string   `json:"checkpoints"`
+	Journals    []string   `json:"journals"` // oldest first
+	Until       *untilJSON `json:"until"`
+	Shard       *shardJSON `json:"shard"`
+}
+
+// untilJSON keeps the entries of steps up to Step, those without a step by their
+// mark; or all by their mark alone, which must be below Mark.
+type untilJSON struct {
+	Step *int `json:"step"`
+	Mark *int `json:"mark"`
+}
+
+func (u *untilJSON) keeps(e checkpoint.Entry) bool {
+	switch {
+	case u == nil:
+		return true
+	case u.Mark != nil:
+		return e.Mark < *u.Mark
+	case e.Step != nil:
+		return *e.Step <= *u.Step
+	}
+	return e.Mark < *u.Step
+}
+
+// shardJSON keeps the queries that one of several scorers holds.
+type shardJSON struct {
+	Index int `json:"index"`
+	Count int `json:"count"`
+}
+
+func (s *shardJSON) holds(id string) bool {
+	return s == nil || int(crc32.ChecksumIEEE([]byte(id))%uint32(s.Count)) == s.Index
+}
+
+func (r restoreJSON) check() error {
+	if u := r.Until; u != nil && (u.Step == nil) == (u.Mark == nil) {
+		return fmt.Errorf("restore: until: must hold either step or mark")
+	}
+	if s := r.Shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
+		return fmt.Errorf("restore: shard: index %d of count %d", s.Index, s.Count)
+	}
+	return nil
+}
+
+// Restored says what RestoreFrom found.
+type Restored struct {
+	Queries int  `json:"queries"`
+	Entries int  `json:"entries"` // of the journals, that were applied
+	Skipped int  `json:"skipped"` // beyond until, or of another shard
+	Torn    bool `json:"torn"`    // a journal ended within an entry
+
+	Answered []Answered `json:"answered"` // by the entries that were applied, in their order
+}
+
+// RestoreFrom replaces every query's state by that of checkpoints and of the
+// journals that go on from them. Like Restore it changes nothing on an error.
+func (e *Engine) RestoreFrom(sourcesJSON []byte) (Restored, error) {
+	var from restoreJSON
+	err := strict.Unmarshal("restore", sourcesJSON, &from)
+	if err == nil {
+		err = from.check()
+	}
+	if err != nil {
+		return Restored{}, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+	}
+	e.snapshots.Lock()
+	defer e.snapshots.Unlock()
+	if e.isClosed() {
+		return Restored{}, ErrClosed
+	}
+	records, found, err := e.gather(from)
+	if err != nil {
+		return Restored{}, fmt.Errorf("engine: restore: %w", err)
+	}
+	return found, e.replace(records)
+}
+
+// gather reads all sources into one record a query.
+func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
+	found := Restored{Answered: []Answered{}}
+	all := map[string]buffer.Record{}
+	for _, path := range from.Checkpoints {
+		meta, records, err := checkpoint.Read(path)
+		if err != nil {
+			return nil, found, fileError(err)
+		}
+		if err := e.own(path, meta); err != nil {
+			return nil, found, err
+		}
+		for _, r := range records {
+			if from.Shard.holds(r.Query.ID) {
+				all[r.Query.ID] = r
+			}
+		}
+	}
+	for _, path := range from.Journals {
+		meta, torn, err := checkpoint.ReadJournal(path, func(c checkpoint.Entry) error {
+			if !from.Until.keeps(c) || !from.Shard.holds(c.Record.Query.ID) {
+				found.Skipped++
+				return nil
+			}
+			all[c.Record.Query.ID] = c.Record
+			found.Entries++
+			found.Answered = answeredOf(found.Answered, c)
+			return nil
+		})
+		if err != nil {
+			return nil, found, fileError(err)
+		}
+		found.Torn = found.Torn || torn
+		if err := e.own(path, meta); err != nil && !(torn && meta == checkpoint.Meta{}) {
+			return nil, found, err
+		}
+	}
+	records := make([]buffer.Record, 0, len(all))
+	for _, r := range all {
+		records = append(records, r)
+	}
+	slices.SortFunc(records, func(a, b buffer.Record) int { return cmp.Compare(a.Query.ID, b.Query.ID) })
+	found.Queries = len(records)
+	return records, found, nil
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rankbuffer/rankbuffer/core/buffer"
+)
+
+// settle commits the buffer and writes the commit down, before anyone sees the
+// result and before the next group of the query runs.
+func (e *Engine) settle(f *flight, done *completed, next *buffer.Buffer) {
+	givenUp := errors.Is(context.Cause(f.ctx), context.Canceled)
+	if givenUp {
+		next = nil // whatever was found changes nothing
+	}
+	e.journal.enter()
+	e.mu.Lock()
+	written := e.commit(f, done, next)
+	e.mu.Unlock()
+	if written.done && !givenUp {
+		written.answer = f.answer(done)
+	}
+	e.journal.leave(written)
+}
+
+// deliver books the result and hands it over.
+func (e *Engine) deliver(f *flight, done completed) {
+	e.mu.Lock()
+	delete(e.flights, f.ticket)
+	e.stats.add(f, done)
+	e.mu.Unlock()
+
+	if f.private != nil {
+		f.private <- done
+		return
+	}
+	e.done.push(itemOf(f.ticket, done.result, done.err))
+}
+
+// commit makes next the query's buffer, or proposes it if the group was scored
+// with "update": false. A group whose tag was applied before changes nothing. It
+// returns what to write down. The caller holds e.mu.
+func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) entry {
+	base := f.group.Buffer
+	if f.after == nil {
+		if next != nil && !f.spec.Validate {
+			e.propose(f, base, next)
+		}
+		return entry{}
+	}
+	r, _ := e.store.Get(f.spec.QueryID)
+	if r.Tagged(f.spec.Tag) {
+		if f.spec.Label == "" {
+			return entry{}
+		}
+		return e.entryOf(f.spec) // the record as it is, for the sake of the answer
+	}
+	if err := e.store.CommitTagged(f.spec.QueryID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.Tag); err != nil {
+		if next != nil && done.err == nil {
+			done.err = fmt.Errorf("engine: group %s: %w", f.id, err)
+		}
+		return entry{}
+	}
+	if next != nil {
+		done.result.Anchors = len(next.Anchors)
+		done.result.Applied = true
+		e.forget(f.spec.QueryID)
+	}
+	return e.entryOf(f.spec)
+}
+
+// entryOf is the state of the group's query as it is to be written down. The
+// caller holds e.mu.
+func (e *Engine) entryOf(g groupJSON) entry {
+	r, _ := e.store.Get(g.QueryID)
+	return entry{done: true, record: r, step: g.Step, mark: g.Mark, tag: g.Tag}
+}
