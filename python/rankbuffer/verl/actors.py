@@ -16,6 +16,7 @@ import asyncio
 import hashlib
 import logging
 import os
+import threading
 import time
 import uuid
 import zlib
@@ -26,10 +27,12 @@ from typing import Any
 
 import ray
 
+from .desk import Desk, Handed, Ready
 from .extra import Verdict
-from .link import Handed, Link, Ready
+from .link import Link
 from .owner import Owner
 from .rows import Key, Rollout
+from .silence import Silence
 from .tracker import Resume
 from .validate import Plan
 
@@ -37,9 +40,9 @@ log = logging.getLogger(__name__)
 
 _NAMESPACE = "rankbuffer"
 _CALLS = 10_000  # Ray's own bound is 1,000; ours never need more than two a worker
-_POLL_S = 5.0
-_ORPHAN_S = 60.0
-_START_S = 6 * 3600.0  # from the start of the workers to the first rollout
+_BEAT_S = 5.0
+_START_S = 1800.0  # in which an owner restores the buffers
+_FINDS = 5
 
 
 def shard_of(query_id: str, count: int) -> int:
@@ -53,11 +56,9 @@ def actor_name(plan: Plan, root: Path, index: int) -> str:
     A later job must not find the owners of an earlier one, nor a manager those of
     another one with other options.
     """
-    settings = plan.settings
-    parts = (root, plan.group_size, settings.scorer.method, settings.scorer.judge)
-    digest = hashlib.sha256(repr((*parts, settings.rendezvous)).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(repr((root, plan)).encode()).hexdigest()[:8]
     job = ray.get_runtime_context().get_job_id()
-    return f"rankbuffer-{job}-{digest}-{index}-of-{settings.rendezvous.owners}"
+    return f"rankbuffer-{job}-{digest}-{index}-of-{plan.settings.rendezvous.owners}"
 
 
 def find_owners(plan: Plan, root: Path) -> list[Any]:
@@ -66,61 +67,39 @@ def find_owners(plan: Plan, root: Path) -> list[Any]:
     return [ray.get_actor(actor_name(plan, root, i), _NAMESPACE) for i in range(count)]
 
 
-class _Outbox:
-    """Verdicts that a worker has not confirmed yet."""
-
-    def __init__(self) -> None:
-        self.ready: dict[int, Verdict] = {}
-        self.some = asyncio.Event()
+def silence_s(plan: Plan) -> float:
+    """How long an owner waits for a sign of its workers: as long as they would for one of it."""
+    return max(plan.settings.rendezvous.restart_s, 2 * _BEAT_S)
 
 
 class OwnerActor:
-    """An owner, for as long as there are reward workers."""
+    """An owner and its desk, for as long as there are reward workers."""
 
     def __init__(
         self, plan: Plan, root: Path, at: Resume, run_id: str, index: int, count: int
     ) -> None:
         self._owner = Owner(plan, root, at, run_id, index, count)
+        self._desk = Desk(self._owner)
         self._run_id = run_id
-        self._life = uuid.uuid4().hex
-        self._outboxes: dict[str, _Outbox] = {}
-        self._scoring: set[asyncio.Task[None]] = set()
-        self._heard = time.monotonic()
-        self._watch: asyncio.Task[None] | None = None
+        self._silence = Silence(silence_s(plan), tick=_BEAT_S)
+        # Ray runs the constructor of such an actor on its event loop.
+        self._watch = asyncio.create_task(self._until_alone())
 
     async def run_id(self) -> str:
-        if self._watch is None:
-            self._watch = asyncio.create_task(self._watch_workers())
         return self._run_id
 
+    async def beat(self) -> None:
+        """Somebody is there."""
+        self._silence.heard()
+
     async def hello(self, worker: str, lost: list[Key]) -> str:
-        """A worker is there; ``lost`` names groups whose rollouts died with an earlier life."""
-        self._heard = time.monotonic()
-        self._owner.lose(lost)
-        self._outboxes[worker] = _Outbox()
-        if self._watch is None:  # a life that Ray has begun
-            self._watch = asyncio.create_task(self._watch_workers())
-        return self._life
+        return await self._desk.hello(worker, lost)
 
     async def submit(self, worker: str, handed: list[Handed]) -> None:
-        for number, rollout in handed:
-            task = asyncio.create_task(self._score(worker, number, rollout))
-            self._scoring.add(task)
-            task.add_done_callback(self._scoring.discard)
+        await self._desk.submit(worker, handed)
 
     async def collect(self, worker: str, confirmed: list[int]) -> Ready:
-        """The verdicts that are ready, again until they are confirmed; waits for some."""
-        self._heard = time.monotonic()
-        box = self._outboxes.get(worker)
-        if box is None:  # a worker of an earlier life, which will say hello
-            return self._life, []
-        for number in confirmed:
-            box.ready.pop(number, None)
-        if not box.ready:
-            box.some.clear()
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(box.some.wait(), _POLL_S)
-        return self._life, list(box.ready.items())
+        return await self._desk.collect(worker, confirmed)
 
     async def checkpoint(self, step: int) -> str | None:
         loop = asyncio.get_running_loop()
@@ -132,19 +111,12 @@ class OwnerActor:
     async def stats(self) -> dict[str, Any]:
         return {**self._owner.stats(), "pid": os.getpid()}
 
-    async def _score(self, worker: str, number: int, rollout: Rollout) -> None:
-        verdict = await self._owner.score(rollout)
-        box = self._outboxes.get(worker)
-        if box is not None:
-            box.ready[number] = verdict
-            box.some.set()
-
-    async def _watch_workers(self) -> None:
-        # Handles of the workers would tell sooner, and load verl and torch in here.
-        while time.monotonic() - self._heard < (_ORPHAN_S if self._outboxes else _START_S):
-            await asyncio.sleep(_POLL_S)
-        await self._owner.close()
-        ray.actor.exit_actor()
+    async def _until_alone(self) -> None:
+        await self._silence.wait()
+        log.warning("rankbuffer: no reward worker is left: an owner of buffers ends")
+        # Nobody waits for what it may still be judging, and the journal has the rest.
+        # exit_actor() would leave it to Ray's mood when this task is not a call of Ray's.
+        ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
 
 
 class RemoteOwners:
@@ -153,29 +125,39 @@ class RemoteOwners:
     def __init__(self, plan: Plan, root: Path, at: Resume) -> None:
         count = plan.settings.rendezvous.owners
         first = _owner(plan, root, at, uuid.uuid4().hex[:12], 0, count)
-        run_id = ray.get(first.run_id.remote())  # whoever was first decided it
+        run_id = ray.get(first.run_id.remote(), timeout=_START_S)  # whoever was first decided it
         finds = [partial(_owner, plan, root, at, run_id, i, count) for i in range(count)]
-        patience = plan.settings.rendezvous.restart_s
-        self._links = [Link(find, patience) for find in finds]
+        self._links = [Link(find, plan.settings.rendezvous.restart_s) for find in finds]
+        threading.Thread(target=self._beat, name="rankbuffer-beat", daemon=True).start()
+        # An owner that cannot restore its buffers says so here.
+        ray.get([link.owner.run_id.remote() for link in self._links], timeout=_START_S)
 
     async def score(self, rollout: Rollout) -> Verdict:
         link = self._links[shard_of(rollout.query.query_id, len(self._links))]
         return await link.score(rollout)
 
+    def _beat(self) -> None:
+        """For as long as this process lives; a rollout may not come for hours."""
+        while ray.is_initialized():
+            for link in self._links:
+                with suppress(Exception):  # the link finds out, and finds another
+                    link.owner.beat.remote()
+            time.sleep(_BEAT_S)
+
 
 def _owner(plan: Plan, root: Path, at: Resume, run_id: str, index: int, count: int) -> Any:
     """The named actor, made by the worker that comes first, or finds that it has gone."""
-    return (
-        ray.remote(OwnerActor)
-        .options(
-            name=actor_name(plan, root, index),
-            namespace=_NAMESPACE,
-            get_if_exists=True,
-            lifetime="detached",
-            max_restarts=-1,
-            max_concurrency=_CALLS,
-            num_cpus=0,
-            scheduling_strategy="SPREAD",
-        )
-        .remote(plan, root, at, run_id, index, count)
+    options = ray.remote(OwnerActor).options(
+        name=actor_name(plan, root, index),
+        namespace=_NAMESPACE,
+        get_if_exists=True,
+        lifetime="detached",
+        max_restarts=-1,
+        max_concurrency=_CALLS,
+        num_cpus=0,
+        scheduling_strategy="SPREAD",
     )
+    for _ in range(_FINDS):
+        with suppress(ValueError):  # it was there, and ended before Ray had looked it up
+            return options.remote(plan, root, at, run_id, index, count)
+    return options.remote(plan, root, at, run_id, index, count)

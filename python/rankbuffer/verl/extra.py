@@ -53,9 +53,6 @@ class Verdict:
         """``reward_extra_info``: floats, so that columns never mix types."""
         return {f"rb_{name}": float(getattr(self, name)) for name in _KEYS}
 
-    def with_status(self, status: str) -> Verdict:
-        return replace(self, status=STATUS[status])
-
 
 _KEYS = tuple(f.name for f in fields(Verdict) if f.name != "reward")
 
@@ -66,6 +63,10 @@ KEYS = tuple(f"rb_{name}" for name in _KEYS)
 def failed(status: str, group_status: str = "failed") -> Verdict:
     """A rollout that could not be scored. All of a failed group get 0, hence no advantage."""
     return Verdict(status=STATUS[status], group_status=GROUP_STATUS[group_status])
+
+
+LOST = failed("lost", "lost")
+"""For the rollouts of a group that died with its owner."""
 
 
 def verdicts(result: GroupResult, judge_s: float) -> list[Verdict]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from world import RANKED, rollout, world_scorer
+from world import RANKED, judge, rollout, world_scorer
 
 import rankbuffer as rb
-from rankbuffer.verl.extra import GROUP_STATUS, STATUS, Verdict
+from rankbuffer._pump import Pump
+from rankbuffer.verl.extra import GROUP_STATUS, LOST, STATUS, Verdict
 from rankbuffer.verl.lost import Lost
 from rankbuffer.verl.rendezvous import Rendezvous
 from rankbuffer.verl.rows import Rollout
@@ -251,6 +253,97 @@ def test_lost_uids_end_at_once(scorer: rb.Scorer, run: Run) -> None:
     verdicts = run(lose())
     assert {v.group_status for v in verdicts} == {GROUP_STATUS["lost"]}
     assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
+
+
+def test_a_lost_group_does_not_commit(run: Run) -> None:
+    """All of it came, and it is being judged."""
+    with world_scorer(latency_ms=300) as scorer:
+
+        async def lose() -> list[Verdict]:
+            rendezvous = make(scorer)
+            waiting = [asyncio.create_task(rendezvous.score(r)) for r in group()]
+            await asyncio.sleep(0.1)
+            rendezvous.lose([("u", 1)])
+            return [*await asyncio.gather(*waiting), *await score(rendezvous, *group()[2:])]
+
+        assert set(run(lose())) == {LOST}
+        assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
+
+
+@pytest.mark.parametrize("when", ["committed", "ended"])
+def test_a_group_that_has_committed_is_not_lost(
+    scorer: rb.Scorer, run: Run, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Its siblings have one fate, and the buffer has it too."""
+    delivered = threading.Event()
+    deliver = Pump._deliver
+
+    def later(pump: Pump, completion: dict[str, Any]) -> None:
+        delivered.wait(20)
+        deliver(pump, completion)
+
+    async def lose() -> list[Verdict]:
+        rendezvous = make(scorer)
+        waiting = [asyncio.create_task(rendezvous.score(r)) for r in group()]
+        if when == "ended":
+            delivered.set()
+            await asyncio.gather(*waiting)
+        while (await asyncio.to_thread(scorer.buffer, "q")).epochs_seen != [0]:
+            await asyncio.sleep(0.01)
+        rendezvous.lose([("u", 1)])
+        await asyncio.sleep(0.1)
+        delivered.set()
+        return [*await asyncio.gather(*waiting), *await score(rendezvous, group()[0])]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Pump, "_deliver", later)
+        scorer.create_buffer("q", query="about q", ranked=RANKED)
+        verdicts = run(lose())
+    assert [v.reward for v in verdicts] == [*expected(), expected()[0]]
+    assert {v.group_status for v in verdicts} == {0}
+
+
+def test_a_rollout_that_is_cancelled_takes_nothing_from_its_siblings(
+    scorer: rb.Scorer, run: Run
+) -> None:
+    """It had been handed over, so that it stays in the group."""
+
+    async def cancel() -> list[Verdict]:
+        rendezvous = make(scorer)
+        gone = [asyncio.create_task(rendezvous.score(r)) for r in group()[:2]]
+        await asyncio.sleep(0.05)
+        for task in gone:
+            task.cancel()
+        rest = await score(rendezvous, *group()[2:])
+        assert all(task.cancelled() for task in gone)
+        return [*await score(rendezvous, *group()[:2]), *rest]  # asked for again
+
+    verdicts = run(cancel())
+    assert [v.reward for v in verdicts] == expected()
+    assert {v.group_status for v in verdicts} == {0}
+    assert len(scorer.buffer("q").anchors) > 4
+
+
+@pytest.mark.parametrize("validate", [True, False])
+def test_a_judge_that_fails_is_told_apart_from_a_row_that_cannot_be_used(
+    run: Run, caplog: pytest.LogCaptureFixture, validate: bool
+) -> None:
+    """With on_failure=raise. What the judge wrote is in no log."""
+    judging = judge(malformed_rate=1.0, max_retries=0)
+    with (
+        caplog.at_level("INFO"),
+        rb.Scorer(judge=judging, method=rb.RankBuffer(k0=4), on_failure="raise") as scorer,
+    ):
+        scorer.create_buffer("q", query="about q", ranked=RANKED)
+        verdicts = run(score(make(scorer), *group(validate=validate)))
+        with pytest.raises(rb.JudgeError) as complaint:
+            scorer.score_group("q", TEXTS)
+    assert {v.status for v in verdicts} == {STATUS["judge_failed"]}
+    assert {v.group_status for v in verdicts} == {GROUP_STATUS["failed"]}
+    assert "on_failure" in caplog.text
+    quoted = str(complaint.value).split(":")[-1].strip()
+    assert quoted
+    assert quoted not in caplog.text
 
 
 def test_a_lost_prompt_that_is_issued_again_is_scored(scorer: rb.Scorer, run: Run) -> None:
