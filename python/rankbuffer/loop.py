@@ -152,8 +152,18 @@ def _groups(rows: Sequence[Mapping[str, Any]], size: int | None) -> list[_Group]
 
 
 def query_id_of(query: Query) -> str:
-    """An id for a query without one: the hash of its content."""
-    return "query-" + hashlib.sha256(_text(query).encode("utf-8", "replace")).hexdigest()[:24]
+    """An id for a query without one: the hash of its content.
+
+    The same everywhere: in files that `rankbuffer prepare` reads, in verl, in TRL and here.
+    """
+    return f"query-{query_hash(query)}"
+
+
+def query_hash(query: Query) -> str:
+    """24 hexadecimal digits. A lone user message is the same query as its text."""
+    if not isinstance(query, str) and len(query) == 1 and query[0].get("role") == "user":
+        query = query[0].get("content", "")
+    return hashlib.sha256(_text(query).encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -12,14 +12,16 @@ from typing import Any
 from ._encode import query as check_query
 from ._whole import replacing, write_whole
 from .errors import ConfigError, InputError
-from .jsonl import read_jsonl
-from .verl.queries import rubrics, texts
+from .jsonl import read_jsonl, surrogate
+from .loop import query_id_of
+from .verl.content import PLACE, ContentCheck, reference, rubrics, texts
+from .verl.queries import Prompt, prompt_of
 
 LARGE = 4096
 """Bytes of ranked responses from which they go to a side file: rows are copied for each rollout."""
 
 _FIELDS = {
-    "query_id", "query", "rubrics", "ranked", "ranked_responses", "reference", "eligible", "epochs",
+    "query_id", "query", "rubrics", "ranked", "ranked_responses", "reference", "epochs",
 }  # fmt: skip
 
 
@@ -36,7 +38,7 @@ class Prepared:
 @dataclass(frozen=True, kw_only=True)
 class _Row:
     query_id: str
-    prompt: list[dict[str, str]]
+    query: Prompt
     rubrics: list[dict[str, Any]] = field(default_factory=list)
     ranked: list[str] = field(default_factory=list)
     reference: str | None = None
@@ -44,6 +46,18 @@ class _Row:
     @property
     def size(self) -> int:
         return sum(len(text.encode()) for text in self.ranked)
+
+    @property
+    def prompt(self) -> list[dict[str, str]]:
+        """As chat messages, which verl's rows have."""
+        if isinstance(self.query, str):
+            return [{"role": "user", "content": self.query}]
+        return self.query
+
+    def differs(self, other: _Row) -> str | None:
+        """The first field that is another's."""
+        names = ("query", "rubrics", "ranked", "reference")
+        return next((n for n in names if getattr(self, n) != getattr(other, n)), None)
 
 
 def prepare(
@@ -58,7 +72,8 @@ def prepare(
     """Writes one row for each query: ``{"query_id"?, "query", "rubrics"?, "ranked"?, ...}``.
 
     ``ranked`` (texts, best first) may also be a replay file's ``ranked_responses``.
-    Large ones go to ``side_file``, by default beside ``out``, unless ``inline``.
+    Large ones go to ``side_file``, by default beside ``out``, unless ``inline``. A query
+    without ``query_id`` is named after its content, in every file alike.
     """
     out = Path(out)
     rows = list(_read(source))
@@ -76,44 +91,63 @@ def prepare(
 
 
 def _read(source: str | os.PathLike[str]) -> Iterator[_Row]:
-    seen: dict[str, int] = {}
-    for line, _, given in read_jsonl(source):
-        try:
-            row = _row(given, line)
-        except InputError as error:
-            raise InputError(f"{source}:{line}: {error}") from None
-        if row.query_id in seen:
-            raise InputError(
-                f"{source}:{line}: query_id {row.query_id!r} was used on line {seen[row.query_id]}"
-            )
-        seen[row.query_id] = line
-        yield row
+    """The rows, checked. A query may come again, but not with other content."""
+    seen: dict[str, tuple[int, _Row]] = {}
+    with ContentCheck() as check:
+        for line, body, given in read_jsonl(source):
+            try:
+                if problem := surrogate(body, given):
+                    raise InputError(problem)
+                row = _row(given)
+                check.check(row.query, row.rubrics, row.ranked)
+                first, known = seen.setdefault(row.query_id, (line, row))
+                if name := row.differs(known):
+                    raise InputError(f"{name}: {_other(given, row, first)}")
+            except InputError as error:
+                problem = str(error).removeprefix(PLACE)
+                raise InputError(f"{source}:{line}: {problem}") from None
+            yield row
 
 
-def _row(given: Mapping[str, Any], line: int) -> _Row:
+def _other(given: Mapping[str, Any], row: _Row, first: int) -> str:
+    if given.get("query_id"):
+        return f"is another one than that of query_id {row.query_id!r} on line {first}"
+    return f"is another one than that of the same query on line {first}; give each a query_id"
+
+
+def _row(given: Mapping[str, Any]) -> _Row:
     for name in given:
         if name not in _FIELDS:
             known = ", ".join(sorted(_FIELDS))
             raise InputError(f"{name}: unknown field, known are {known}")
     if not given.get("query"):
         raise InputError("query: missing or empty")
-    prompt = check_query(given["query"])
-    if isinstance(prompt, str):
-        prompt = [{"role": "user", "content": prompt}]
-    ranked = given.get("ranked", given.get("ranked_responses"))
-    reference = given.get("reference")
-    if reference is not None and not isinstance(reference, str):
-        raise InputError("reference: must be a string")
+    query = _query(given["query"])
+    return _Row(
+        query_id=_query_id(given.get("query_id")) or query_id_of(query),
+        query=query,
+        rubrics=rubrics(given.get("rubrics")),
+        ranked=texts(given.get("ranked", given.get("ranked_responses")), "ranked"),
+        reference=reference(given.get("reference")),
+    )
+
+
+def _query(given: Any) -> Prompt:
+    """As the reward manager will read it from verl's row."""
+    given = check_query(given)
+    messages = [{"role": "user", "content": given}] if isinstance(given, str) else given
     try:
-        return _Row(
-            query_id=str(given.get("query_id") or f"line-{line}"),
-            prompt=prompt,
-            rubrics=rubrics(given.get("rubrics")),
-            ranked=texts(ranked, "ranked"),
-            reference=reference,
-        )
+        return prompt_of(messages, "refuse")
     except InputError as error:
-        raise InputError(str(error).removeprefix("extra_info.")) from None
+        raise InputError(f"query{str(error).removeprefix('raw_prompt')}") from None
+
+
+def _query_id(given: Any) -> str | None:
+    if given is None or given == "":
+        return None
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise InputError("query_id: must be a string")
+    return str(given)
 
 
 def _columns(
@@ -135,7 +169,7 @@ def _columns(
 
 def _write_side(path: Path, rows: list[_Row]) -> None:
     with write_whole(path) as write:
-        for row in rows:
+        for row in {row.query_id: row for row in rows}.values():
             entry: dict[str, Any] = {"query_id": row.query_id, "ranked": row.ranked}
             if row.reference is not None:
                 entry["reference"] = row.reference

@@ -49,4 +49,5 @@ def run(args: argparse.Namespace) -> int:
         path = done.side_file.absolute()
         print(f"{done.side_file}: the ranked responses; add to verl's command line")
         print(f"  +reward.rankbuffer.side_file={path}")
+        print("or a list, if both training and validation data have one: side_file=[FILE,FILE]")
     return 0

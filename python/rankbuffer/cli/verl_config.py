@@ -32,14 +32,21 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--option", action="append", type=option, default=[], metavar="NAME=VALUE")
     parser.add_argument("--batch", type=positive, default=64, help="data.train_batch_size")
     parser.add_argument("--n", type=positive, default=8, help="rollouts of each prompt")
-    parser.add_argument("--side-file", metavar="FILE", help="from `rankbuffer prepare`")
+    parser.add_argument(
+        "--side-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="from `rankbuffer prepare`; again for another one",
+    )
+    parser.add_argument("--v0", action="store_true", help="for verl's older trainer")
     parser.add_argument(
         "--importlib", action="store_true", help="do without verl's plugin entry point"
     )
     parser.add_argument("--check", action="store_true", help="check a config instead")
     parser.add_argument("--config", metavar="FILE", help="a whole config as YAML, to be checked")
     parser.add_argument(
-        "--no-probe", action="store_true", help="do not ask whether the judge is there"
+        "--no-probe", action="store_true", help="only the configuration: no judge, no side files"
     )
     parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="to be checked")
     parser.set_defaults(run=run)
@@ -59,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
         n=args.n,
         importlib=args.importlib,
         api_key_env=args.api_key_env,
-        side_file=args.side_file,
+        side_files=args.side_file,
+        v0=args.v0,
     )
     print("\n".join(lines))
     return 0

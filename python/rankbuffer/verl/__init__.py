@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .callback import CheckpointCallback as CheckpointCallback
     from .manager import RewardManager as RewardManager
+    from .start import StartCheck as StartCheck
 
-_HOMES = {"RewardManager": "manager", "CheckpointCallback": "callback"}
+_HOMES = {"RewardManager": "manager", "CheckpointCallback": "callback", "StartCheck": "start"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigError
-from .settings import PREFIX, read_yaml
-from .validate import Plan, fits, judge_answers, plan
+from .config_file import PREFIX, read_yaml
+from .inflight import fits
+from .validate import Plan, plan, start_problems
 
 
 def overrides(
@@ -21,9 +22,13 @@ def overrides(
     n: int = 8,
     importlib: bool = False,
     api_key_env: str | None = None,
-    side_file: str | None = None,
+    side_files: Sequence[str] = (),
+    v0: bool = False,
 ) -> list[str]:
-    """What to add to the command line of ``verl.trainer.main_ppo``."""
+    """What to add to the command line of ``verl.trainer.main_ppo``.
+
+    ``v0``: for the older trainer, which knows no checkpoint callback.
+    """
     lines = [
         f"actor_rollout_ref.rollout.n={n}",
         f"data.train_batch_size={batch}",
@@ -43,9 +48,14 @@ def overrides(
     lines += [f"+{PREFIX}.judge.base_url={base_url}", f"+{PREFIX}.judge.model={_value(model)}"]
     if api_key_env is not None:
         lines.append(f"+{PREFIX}.judge.api_key_env={api_key_env}")
-    if side_file is not None:
-        lines.append(f"+{PREFIX}.side_file={_value(side_file)}")
-    lines.append("trainer.checkpoint_callback_class=rankbuffer.verl.CheckpointCallback")
+    if side_files:
+        paths = [_value(path) for path in side_files]
+        lines.append(f"+{PREFIX}.side_file={paths[0] if len(paths) == 1 else _list(paths)}")
+    if v0:
+        lines.append("trainer.use_v1=False")
+        lines.append("+hydra.callbacks.rankbuffer._target_=rankbuffer.verl.StartCheck")
+    else:
+        lines.append("trainer.checkpoint_callback_class=rankbuffer.verl.CheckpointCallback")
     return lines
 
 
@@ -59,7 +69,11 @@ def check(config_file: str | None, given: Sequence[str], probe: bool = True) -> 
 
     ConfigError lists what is wrong.
     """
-    config = read_yaml(config_file) if config_file is not None else _compose(given)
+    return verify(read_yaml(config_file) if config_file is not None else _compose(given), probe)
+
+
+def verify(config: Mapping[str, Any], probe: bool = True) -> Plan:
+    """The plan for a whole configuration that is to use our reward manager."""
     manager = (config.get("reward") or {}).get("reward_manager") or {}
     name, source = manager.get("name"), manager.get("source", "register")
     wanted = {"register": "rankbuffer", "importlib": "RewardManager"}
@@ -69,7 +83,7 @@ def check(config_file: str | None, given: Sequence[str], probe: bool = True) -> 
             "set reward.reward_manager.name=rankbuffer"
         )
     found = plan(config)
-    problems = judge_answers(found.settings.scorer.judge) if probe else []
+    problems = start_problems(found.settings) if probe else []
     if problems:
         raise ConfigError("\n".join(problems))
     return found
@@ -92,6 +106,10 @@ def _compose(given: Sequence[str]) -> dict[str, Any]:
         raise ConfigError(f"verl's configuration: {error}") from None
     assert isinstance(plain, dict)
     return {str(name): value for name, value in plain.items()}
+
+
+def _list(values: Sequence[str]) -> str:
+    return f"[{','.join(values)}]"
 
 
 def _value(value: Any) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import InputError
-from ..jsonl import read_jsonl
+from ..jsonl import read_jsonl, surrogate
+from ..loop import query_hash, query_id_of
+from .content import PLACE, ContentCheck, reference
+from .content import rubrics as rubrics
+from .content import texts as texts
 
 Prompt = str | list[dict[str, str]]
 
@@ -26,43 +28,74 @@ class QueryData:
 
 
 class SideFile:
-    """Rubrics, ranked responses and references by query id, kept out of the rollout rows."""
+    """Rubrics, ranked responses and references by query id, kept out of the rollout rows.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._rows: dict[str, dict[str, Any]] = {}
-        for line, _, row in read_jsonl(path):
-            query_id = row.get("query_id")
-            if not isinstance(query_id, str) or not query_id:
-                raise InputError(f"{path}:{line}: query_id: must be a string")
-            self._rows[query_id] = row
+    One file or several, such as those of training and validation data. All rows are
+    checked here: InputError names file, line and field.
+    """
+
+    def __init__(self, paths: str | Sequence[str]) -> None:
+        self._rows: dict[str, QueryData] = {}
+        lines: dict[str, str] = {}
+        with ContentCheck() as check:
+            for path in [paths] if isinstance(paths, str) else paths:
+                for line, body, row in read_jsonl(path):
+                    try:
+                        entry = _entry(body, row, check)
+                        known = self._rows.setdefault(entry.query_id, entry)
+                        first = lines.setdefault(entry.query_id, f"{path}:{line}")
+                        if known != entry:
+                            raise InputError(f"query_id {entry.query_id!r} has others in {first}")
+                    except InputError as error:
+                        problem = str(error).removeprefix(PLACE)
+                        raise InputError(f"{path}:{line}: {problem}") from None
 
     def fill(self, query: QueryData) -> QueryData:
         """The query with what the row left out."""
-        row = self._rows.get(query.query_id)
-        if row is None:
+        aside = self._rows.get(query.query_id)
+        if aside is None:
             return query
-        return QueryData(
-            query_id=query.query_id,
-            prompt=query.prompt,
-            rubrics=query.rubrics or rubrics(row.get("rubrics")),
-            ranked=query.ranked or texts(row.get("ranked"), "ranked"),
-            reference=query.reference if query.reference is not None else row.get("reference"),
+        return replace(
+            query,
+            rubrics=query.rubrics or aside.rubrics,
+            ranked=query.ranked or aside.ranked,
+            reference=query.reference if query.reference is not None else aside.reference,
         )
+
+
+_ASIDE = ("query_id", "rubrics", "ranked", "reference")
+
+
+def _entry(body: bytes, row: Mapping[str, Any], check: ContentCheck) -> QueryData:
+    """A row of a side file."""
+    for name in row:
+        if name not in _ASIDE:
+            raise InputError(f"{name}: unknown field, known are {', '.join(_ASIDE)}")
+    query_id = row.get("query_id")
+    if not isinstance(query_id, str) or not query_id:
+        raise InputError("query_id: must be a string")
+    if problem := surrogate(body, dict(row)):
+        raise InputError(problem)
+    entry = QueryData(
+        query_id=query_id,
+        prompt="",
+        rubrics=rubrics(row.get("rubrics")),
+        ranked=texts(row.get("ranked"), "ranked"),
+        reference=reference(row.get("reference")),
+    )
+    check.check("any", entry.rubrics, entry.ranked)
+    return entry
 
 
 def query_data(row: Mapping[str, Any], info: Mapping[str, Any], multimodal: str) -> QueryData:
     """From a row's columns and its ``extra_info``. InputError says what is wrong."""
     prompt = prompt_of(row.get("raw_prompt"), multimodal)
-    reference = info.get("reference")
-    if reference is not None and not isinstance(reference, str):
-        raise InputError("extra_info.reference: must be a string")
     return QueryData(
         query_id=query_id(row, info, prompt),
         prompt=prompt,
         rubrics=rubrics(info.get("rubrics")),
         ranked=texts(info.get("ranked"), "ranked"),
-        reference=reference or None,
+        reference=reference(info.get("reference")),
     )
 
 
@@ -72,14 +105,13 @@ def query_id(row: Mapping[str, Any], info: Mapping[str, Any], prompt: Prompt) ->
     An index is only unique within a file, so the prompt's hash goes with it.
     """
     given = info.get("query_id")
-    if given is not None and str(given):
+    if given is not None and given == given and str(given):  # NaN: a table's word for none
         return str(given)
-    digest = hashlib.sha256(json.dumps(prompt, ensure_ascii=False).encode("utf-8", "replace"))
     index = info.get("index", row.get("index"))
     if index is None:
-        return f"prompt-{digest.hexdigest()[:24]}"
+        return query_id_of(prompt)
     source = row.get("data_source")
-    return f"{source if source is not None else 'data'}/{index}/{digest.hexdigest()[:8]}"
+    return f"{source if source is not None else 'data'}/{index}/{query_hash(prompt)[:8]}"
 
 
 def prompt_of(raw: Any, multimodal: str) -> Prompt:
@@ -124,43 +156,3 @@ def _parts(parts: Any, i: int, multimodal: str) -> str:
         else:
             out.append(f"[{kind}]")
     return "\n".join(out) if has_text else ""
-
-
-def rubrics(given: Any) -> list[dict[str, Any]]:
-    """A list of ``{"text", "weight"}``, as it comes out of parquet or as JSON text."""
-    out = []
-    for i, value in enumerate(_list(given, "rubrics")):
-        if isinstance(value, str):
-            value = {"text": value}
-        if not isinstance(value, Mapping) or not isinstance(value.get("text"), str):
-            raise InputError(f'extra_info.rubrics[{i}]: must be {{"text", "weight"}}')
-        weight = value.get("weight")
-        out.append({"text": value["text"], "weight": 1.0 if weight is None else float(weight)})
-    return out
-
-
-def texts(given: Any, name: str) -> list[str]:
-    """A list of texts, as it comes out of parquet or as JSON text."""
-    out = []
-    for i, value in enumerate(_list(given, name)):
-        if isinstance(value, Mapping):
-            value = value.get("text")
-        if not isinstance(value, str):
-            raise InputError(f"extra_info.{name}[{i}]: must be a string")
-        out.append(value)
-    return out
-
-
-def _list(given: Any, name: str) -> Sequence[Any]:
-    if given is None:
-        return []
-    if isinstance(given, str):
-        if not given.strip():
-            return []
-        try:
-            given = json.loads(given)
-        except ValueError as error:
-            raise InputError(f"extra_info.{name}: not JSON: {error}") from None
-    if isinstance(given, Mapping) or not hasattr(given, "__iter__"):
-        raise InputError(f"extra_info.{name}: must be a list")
-    return list(given)

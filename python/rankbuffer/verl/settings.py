@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 from ..config import ScorerConfig
 from ..errors import ConfigError, RankBufferError
-
-PREFIX = "reward.rankbuffer"
-"""Where our options live; errors name them by their full path, as overrides do."""
+from .config_file import PREFIX as PREFIX
+from .config_file import with_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +41,13 @@ class RendezvousSettings:
     def check(self) -> None:
         at = f"{PREFIX}.rendezvous"
         for name in ("deadline_s", "restart_s", "batch_wait_s"):
-            _positive(getattr(self, name), f"{at}.{name}")
+            _seconds(getattr(self, name), f"{at}.{name}", getattr(RendezvousSettings, name))
         _at_least(self.owners, 1, f"{at}.owners")
         if self.group_size is not None:
             _at_least(self.group_size, 1, f"{at}.group_size")
         _one_of(self.turns, ("last", "all"), f"{at}.turns")
         _one_of(self.multimodal, ("text", "refuse"), f"{at}.multimodal")
-        if len(self.tool_call) != 2 or not all(isinstance(t, str) and t for t in self.tool_call):
-            raise ConfigError(f"{at}.tool_call: must be the opening and the closing tag")
+        _tags(self.tool_call, f"{at}.tool_call", RendezvousSettings.tool_call)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +69,20 @@ class CheckpointSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All of it. ``side_file`` is what ``rankbuffer prepare --side-file`` wrote."""
+    """All of it. ``side_file`` is what ``rankbuffer prepare`` wrote beside its parquet.
+
+    One path, or several: of the training and of the validation data.
+    """
 
     scorer: ScorerConfig
     rendezvous: RendezvousSettings = field(default_factory=RendezvousSettings)
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
-    side_file: str | None = None
+    side_file: str | tuple[str, ...] | None = None
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> Settings:
         """From ``reward.rankbuffer`` as plain mappings. ConfigError names the option."""
-        options = _with_file(given)
+        options = with_file(given)
         ours = {"rendezvous", "checkpoint", "side_file"}
         theirs = {f.name for f in fields(ScorerConfig)}
         for option in options:
@@ -102,52 +104,15 @@ class Settings:
             scorer.to_json()
         except RankBufferError as error:
             raise ConfigError(f"{PREFIX}.{error}") from None
-        side_file = options.get("side_file")
-        if side_file is not None and not isinstance(side_file, str):
-            raise ConfigError(f"{PREFIX}.side_file: must be a path")
         settings = cls(
             scorer=scorer,
             rendezvous=_section(RendezvousSettings, options, "rendezvous"),
             checkpoint=_section(CheckpointSettings, options, "checkpoint"),
-            side_file=side_file,
+            side_file=_side_file(options.get("side_file")),
         )
         settings.rendezvous.check()
         settings.checkpoint.check()
         return settings
-
-
-def _with_file(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, those of ``config=FILE`` below those given beside it."""
-    options = dict(given)
-    path = options.pop("config", None)
-    if path is None:
-        return options
-    if not isinstance(path, str):
-        raise ConfigError(f"{PREFIX}.config: must be the path of a YAML file")
-    base = read_yaml(path)
-    for name, value in options.items():
-        old = base.get(name)
-        base[name] = (
-            {**old, **value} if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-        )
-    return base
-
-
-def read_yaml(path: str) -> dict[str, Any]:
-    """A YAML file that holds one mapping."""
-    try:
-        import yaml
-    except ImportError:
-        raise ConfigError(f"{path}: reading YAML needs PyYAML (pip install pyyaml)") from None
-    try:
-        value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not YAML: {error}") from None
-    if not isinstance(value, dict):
-        raise ConfigError(f"{path}: must hold one mapping of options")
-    return value
 
 
 S = TypeVar("S", RendezvousSettings, CheckpointSettings)
@@ -169,16 +134,37 @@ def _section(kind: type[S], options: Mapping[str, Any], name: str) -> S:
     return kind(**values)
 
 
-def _positive(value: object, where: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise ConfigError(f"{where}: {value!r} is not a number of seconds above 0")
+def _side_file(given: object) -> str | tuple[str, ...] | None:
+    paths = given if isinstance(given, list) else [] if given is None else [given]
+    if not all(isinstance(path, str) and path for path in paths):
+        _refuse(given, f"{PREFIX}.side_file", "a path or a list of paths", "FILE.side.jsonl")
+    return tuple(paths) or None
+
+
+def _seconds(value: object, where: str, default: float) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf:  # type: ignore[operator]
+        _refuse(value, where, "a number of seconds above 0", default)
 
 
 def _at_least(value: object, least: int, where: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigError(f"{where}: {value!r} is not a whole number of at least {least}")
+        _refuse(value, where, f"a whole number of at least {least}", least)
 
 
 def _one_of(value: object, known: tuple[str, ...], where: str) -> None:
     if value not in known:
-        raise ConfigError(f"{where}: {value!r} is not one of {', '.join(known)}")
+        _refuse(value, where, f"one of {', '.join(known)}", known[0])
+
+
+def _tags(value: object, where: str, default: tuple[str, str]) -> None:
+    """A string has a length too, so that "ab" would pass for two tags."""
+    pair = isinstance(value, (tuple, list)) and len(value) == 2
+    if not pair or not all(isinstance(tag, str) and tag for tag in value):  # type: ignore[attr-defined]
+        example = f"'{json.dumps(default)}'"
+        _refuse(value, where, "a list of the opening and the closing tag", example)
+
+
+def _refuse(value: object, where: str, wanted: str, example: object) -> NoReturn:
+    """Names the option by its full path, what it must be, and an override that is."""
+    raise ConfigError(f"{where}: {value!r:.100} is not {wanted}: set +{where}={example}")

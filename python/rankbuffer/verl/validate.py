@@ -5,19 +5,19 @@ Every problem comes with the override that ends it.
 
 from __future__ import annotations
 
-import math
-import urllib.error
-import urllib.request
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError
-from ..judges import Judge, SimulatedJudge
+from .inflight import fits as fits
+from .inflight import too_few_workers
+from .lookup import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
+from .probe import judge_answers as judge_answers
+from .probe import start_problems as start_problems
 from .settings import PREFIX, Settings
-
-CALLS_PER_WORKER = 1000
-"""How many calls of an async actor Ray runs at once; the others wait outside."""
 
 _NEEDS_A_GROUP = {
     "rankbuffer", "scr", "tournament", "arena", "pairwise", "winrate", "listwise",
@@ -39,9 +39,10 @@ class Plan:
 def plan(config: Mapping[str, Any]) -> Plan:
     """The plan for a whole trainer configuration as plain mappings.
 
-    ConfigError lists everything that is wrong, one problem a line.
+    ConfigError lists everything that is wrong, one problem a line. What needs a look
+    beyond the configuration is left to ``start_problems``.
     """
-    given = _at(config, PREFIX)
+    given = at(config, PREFIX)
     if not isinstance(given, Mapping):
         raise ConfigError(
             f"{PREFIX}: missing; add +{PREFIX}.judge.base_url=http://HOST:PORT/v1 and "
@@ -53,20 +54,19 @@ def plan(config: Mapping[str, Any]) -> Plan:
         raise ConfigError("\n".join(problems))
     return Plan(
         settings=settings,
-        group_size=settings.rendezvous.group_size or _rollout_n(config),
-        workers=int(_at(config, "reward.num_workers") or 1),
+        group_size=_group(config, settings),
+        workers=reward_workers(config),
         asynchronous=is_asynchronous(config),
-        steps_in_rows=bool(_at(config, "trainer.use_v1")),
+        steps_in_rows=is_v1(config),
     )
 
 
-def is_asynchronous(config: Mapping[str, Any]) -> bool:
-    mode = _at(config, "trainer.v1.trainer_mode")
-    return bool(_at(config, "trainer.use_v1")) and mode not in (None, "sync")
+def _group(config: Mapping[str, Any], settings: Settings) -> int:
+    return settings.rendezvous.group_size or rollouts(config)
 
 
 def _group_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    n = settings.rendezvous.group_size or _rollout_n(config)
+    n = _group(config, settings)
     if n >= 2 or settings.scorer.method.name not in _NEEDS_A_GROUP:
         return []
     problem = f"actor_rollout_ref.rollout.n is {n}, so there is no group to rank: "
@@ -74,116 +74,71 @@ def _group_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
 
 
 def _workers(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    """Each waiting rollout holds a call of its reward worker; more than Ray runs could starve.
-
-    Rollouts pick their worker at random, hence the margin of five deviations.
-    """
-    workers = int(_at(config, "reward.num_workers") or 1)
-    batch = _at(config, "data.train_batch_size")
-    if batch is None:
-        return []
-    n = settings.rendezvous.group_size or _rollout_n(config)
-    waiting = math.ceil(int(batch) * n * (1 + _warmup(config)))
-    if fits(waiting, workers):
-        return []
-    enough = next(w for w in range(workers + 1, waiting + 2) if fits(waiting, w))
-    problem = (
-        f"reward.num_workers is {workers}, but {waiting} rollouts can wait for their groups at "
-        f"once and Ray runs {CALLS_PER_WORKER} calls a worker: "
-    )
-    return [problem + f"set reward.num_workers={enough}"]
+    return too_few_workers(config, _group(config, settings))
 
 
-def fits(waiting: int, workers: int) -> bool:
-    """Whether no worker will be asked for more calls than it can run."""
-    mean = waiting / workers
-    margin = 0.0 if workers == 1 else 5 * math.sqrt(mean)
-    return mean + margin <= CALLS_PER_WORKER
-
-
-def _warmup(config: Mapping[str, Any]) -> float:
-    if not is_asynchronous(config):
-        return 0.0
-    mode = _at(config, "trainer.v1.trainer_mode")
-    return float(_at(config, f"trainer.v1.{mode}.num_warmup_batches") or 0)
+def _side_files(config: Mapping[str, Any], settings: Settings) -> list[str]:
+    given = settings.side_file or ()
+    paths = (given,) if isinstance(given, str) else given
+    return [
+        f"{PREFIX}.side_file: {path} cannot be read: set +{PREFIX}.side_file=FILE to what "
+        "`rankbuffer prepare` wrote, on storage that all nodes share"
+        for path in paths
+        if not (Path(path).is_file() and os.access(path, os.R_OK))
+    ]
 
 
 def _reward_model(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    if not _at(config, "reward.reward_model.enable"):
+    if not at(config, "reward.reward_model.enable"):
         return []
-    if _at(config, "reward.custom_reward_function.path"):
-        return []
-    problem = "reward.reward_model.enable=True bypasses every reward manager: "
-    return [problem + f"set reward.reward_model.enable=False; the judge is {PREFIX}.judge"]
+    if not at(config, "reward.custom_reward_function.path"):
+        problem = "reward.reward_model.enable=True bypasses every reward manager: "
+        return [problem + f"set reward.reward_model.enable=False; the judge is {PREFIX}.judge"]
+    return _colocated(config) if is_v1(config) and is_colocated(config) else []
+
+
+def _colocated(config: Mapping[str, Any]) -> list[str]:
+    """Rows of the default trainer's batch path have a prompt and a response, and no more.
+
+    Neither validation (trainer_base.py, _validate and _compute_reward_colocate) nor
+    groups can be told but by the prompt, and siblings must come close to each other:
+    each worker reads its part of the batch from the beginning.
+    """
+    often = at(config, "trainer.test_freq")
+    validates = at(config, "trainer.val_before_train") is not False
+    validates = validates or (isinstance(often, int) and often > 0)
+    alone = (
+        "or give the reward model GPUs of its own, reward.reward_model.enable_resource_pool=True"
+    )
+    model = "reward.reward_model.enable=True without GPUs of its own: "
+    problems = []
+    if validates:
+        problems.append(
+            f"{model}validation could not be told from training and would change the buffers: "
+            f"set trainer.val_before_train=False trainer.test_freq=-1, {alone}"
+        )
+    if reward_workers(config) > 1:
+        problems.append(
+            f"{model}groups would be torn apart between {reward_workers(config)} reward workers: "
+            f"set reward.num_workers=1, {alone}"
+        )
+    return problems
 
 
 def _remax(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    if str(_at(config, "algorithm.adv_estimator")).lower() != "remax":
+    if str(at(config, "algorithm.adv_estimator")).lower() != "remax":
         return []
     problem = "algorithm.adv_estimator=remax puts a greedy rollout into each group: "
     return [problem + "set algorithm.adv_estimator=grpo"]
 
 
 def _async_save(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    if not _at(config, "actor_rollout_ref.actor.checkpoint.async_save"):
+    if not at(config, "actor_rollout_ref.actor.checkpoint.async_save"):
         return []
-    if _at(config, "trainer.checkpoint_callback_class"):
+    if at(config, "trainer.checkpoint_callback_class"):
         return []
     problem = "actor_rollout_ref.actor.checkpoint.async_save=True writes no tracker file: "
     return [problem + "set trainer.checkpoint_callback_class=rankbuffer.verl.CheckpointCallback"]
 
 
-_CHECKS = (_group_size, _workers, _reward_model, _remax, _async_save)
-
-
-def judge_answers(judge: Judge | SimulatedJudge, timeout: float = 10.0) -> list[str]:
-    """Asks each endpoint for its models: problems of the network, or of the key."""
-    if isinstance(judge, SimulatedJudge):
-        return []
-    urls = [judge.base_url] if isinstance(judge.base_url, str) else list(judge.base_url)
-    options = judge.to_json()
-    problems = []
-    for url in urls:
-        problem = _probe(url, options, timeout)
-        if problem:
-            problems.append(
-                f"{PREFIX}.judge.base_url: {url}: {problem}; start the judge first, or set "
-                f"{PREFIX}.judge.base_url=http://HOST:PORT/v1"
-            )
-    return problems
-
-
-def _probe(url: str, options: Mapping[str, Any], timeout: float) -> str | None:
-    headers = {"User-Agent": "rankbuffer", **(options.get("headers") or {})}
-    if options.get("api_key"):
-        headers["Authorization"] = f"Bearer {options['api_key']}"
-    proxy = options.get("proxy")
-    handler = urllib.request.ProxyHandler({"http": proxy, "https": proxy} if proxy else {})
-    opener = urllib.request.build_opener(handler)
-    try:
-        request = urllib.request.Request(f"{url.rstrip('/')}/models", headers=headers)
-        with opener.open(request, timeout=timeout):
-            return None
-    except urllib.error.HTTPError as error:
-        if error.code in (401, 403):
-            return f"refuses the key (HTTP {error.code}); set {PREFIX}.judge.api_key_env=NAME"
-        return None  # it answers: not every server lists its models
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        return f"cannot be reached: {reason}"
-
-
-def _rollout_n(config: Mapping[str, Any]) -> int:
-    n = _at(config, "actor_rollout_ref.rollout.n")
-    if n is None:
-        raise ConfigError("actor_rollout_ref.rollout.n: missing; set actor_rollout_ref.rollout.n=8")
-    return int(n)
-
-
-def _at(config: Mapping[str, Any], path: str) -> Any:
-    value: Any = config
-    for name in path.split("."):
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(name)
-    return value
+_CHECKS = (_group_size, _workers, _side_files, _reward_model, _remax, _async_save)

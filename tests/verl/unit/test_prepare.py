@@ -10,16 +10,23 @@ import pytest
 
 from rankbuffer.cli import main
 from rankbuffer.errors import ConfigError, InputError
-from rankbuffer.prepare import prepare
+from rankbuffer.loop import query_id_of
+from rankbuffer.prepare import Prepared, prepare
 from rankbuffer.replay import SAMPLE, read_replay
 from rankbuffer.verl.overrides import overrides, workers
-from rankbuffer.verl.queries import SideFile, query_data
+from rankbuffer.verl.queries import QueryData, SideFile, query_data
 from rankbuffer.verl.validate import fits
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def read_back(done: Prepared) -> list[QueryData]:
+    """As the reward manager reads the rows."""
+    rows = pytest.importorskip("pyarrow.parquet").read_table(done.parquet).to_pylist()
+    return [query_data({"raw_prompt": r["prompt"]}, r["extra_info"], "text") for r in rows]
 
 
 def test_rows_read_back_as_the_manager_reads_them(tmp_path: Path) -> None:
@@ -36,7 +43,7 @@ def test_rows_read_back_as_the_manager_reads_them(tmp_path: Path) -> None:
     assert (done.rows, done.ranked, done.side_file) == (2, 1, None)
     rows = pq.read_table(done.parquet).to_pylist()
     read = [query_data({"raw_prompt": r["prompt"]}, r["extra_info"], "text") for r in rows]
-    assert [q.query_id for q in read] == ["a", "line-2"]
+    assert [q.query_id for q in read] == ["a", query_id_of("Why?")]
     assert [q.prompt for q in read] == ["What?", "Why?"]
     assert [q.ranked for q in read] == [["best", "worst"], []]
     assert [q.rubrics for q in read] == [[], [{"text": "Clear", "weight": 2.0}]]
@@ -74,14 +81,79 @@ def test_a_replay_file_is_such_a_file(tmp_path: Path) -> None:
         ({"query": "x", "ranked": [1]}, r"in.jsonl:1: ranked\[0\]"),
         ({"query": "x", "rubrics": [1]}, r"in.jsonl:1: rubrics\[0\]"),
         ({"query": "x", "reference": 1}, "in.jsonl:1: reference"),
+        ({"query": " "}, "in.jsonl:1: query: holds no text"),
+        ({"query": "x", "query_id": ["a"]}, "in.jsonl:1: query_id: must be"),
+        ({"query": "x", "eligible": False}, "in.jsonl:1: eligible: unknown field"),
+        ({"query": "x", "rubrics": [{"text": "a", "weight": "heavy"}]}, "rubrics.0..weight"),
+        ({"query": "x", "ranked": ["only"]}, "in.jsonl:1: ranked: .*at least 2"),
+        ({"query": "x", "ranked": ["a", "a"]}, r"in.jsonl:1: ranked\[1\]: .*same"),
+        ({"query": "x", "ranked": ["a", " "]}, r"in.jsonl:1: ranked\[1\]: .*empty"),
     ],
 )
 def test_bad_rows_name_file_and_line(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         prepare(write(tmp_path / "in.jsonl", row), tmp_path / "out.parquet")
-    twice = write(tmp_path / "in.jsonl", *[{"query_id": "a", "query": "x"}] * 2)
-    with pytest.raises(InputError, match=r"in\.jsonl:2: query_id 'a' was used on line 1"):
-        prepare(twice, tmp_path / "out.parquet")
+
+
+def test_ids_of_two_files_differ_unless_the_query_is_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    train = write(tmp_path / "a.jsonl", {"query": "Why?"}, {"query": "How?"})
+    test = write(tmp_path / "b.jsonl", {"query": "When?"}, {"query": "How?"})
+    why, how = (q.query_id for q in read_back(prepare(train, tmp_path / "a.parquet")))
+    when, same = (q.query_id for q in read_back(prepare(test, tmp_path / "b.parquet")))
+    assert len({why, how, when}) == 3
+    assert same == how == query_id_of("How?")
+
+
+@pytest.mark.parametrize(
+    ("other", "field"),
+    [
+        ({"query_id": "a", "query": "y"}, "query"),
+        ({"query_id": "a", "query": "x", "ranked": ["p", "q"]}, "ranked"),
+        ({"query_id": "a", "query": "x", "reference": "r"}, "reference"),
+        ({"query_id": "a", "query": "x", "rubrics": ["Short"]}, "rubrics"),
+    ],
+)
+def test_other_content_under_a_known_id_is_refused(
+    tmp_path: Path, other: dict[str, Any], field: str
+) -> None:
+    first = {"query_id": "a", "query": "x"}
+    with pytest.raises(InputError, match=rf"in\.jsonl:3: {field}: .*query_id 'a' on line 1"):
+        prepare(write(tmp_path / "in.jsonl", first, first, other), tmp_path / "out.parquet")
+    without = [{k: v for k, v in row.items() if k != "query_id"} for row in (first, other)]
+    if field == "query":
+        return
+    with pytest.raises(InputError, match=rf"in\.jsonl:2: {field}: .*line 1.*query_id"):
+        prepare(write(tmp_path / "in.jsonl", *without), tmp_path / "out.parquet")
+
+
+def test_a_query_may_come_twice(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    row = {"query": "Why?", "ranked": ["x" * 3000, "y" * 3000]}
+    done = prepare(write(tmp_path / "in.jsonl", row, row), tmp_path / "out.parquet")
+    assert len({q.query_id for q in read_back(done)}) == 1
+    assert done.side_file is not None
+    assert len(done.side_file.read_text().splitlines()) == 1
+
+
+def test_side_files_of_train_and_test_data_are_read_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    sides, queries = [], []
+    for name, query in (("train", "Why?"), ("test", "When?")):
+        long = [f"{name} {c}" * 1000 for c in "xy"]
+        source = write(tmp_path / f"{name}.jsonl", {"query": query, "ranked": long})
+        done = prepare(source, tmp_path / f"{name}.parquet", split=name)
+        sides.append(str(done.side_file))
+        queries.append((read_back(done)[0], long))
+    both = SideFile(sides)
+    assert [both.fill(query).ranked for query, _ in queries] == [long for _, long in queries]
+    lines = overrides(base_url="http://j/v1", model="m", side_files=sides)
+    assert f"+reward.rankbuffer.side_file=[{sides[0]},{sides[1]}]" in lines
+    given = ["verl-config", "--side-file", sides[0], "--side-file", sides[1]]
+    assert main(given) == 0
+    assert f"+reward.rankbuffer.side_file=[{sides[0]},{sides[1]}]" in capsys.readouterr().out
 
 
 def test_overrides_have_enough_workers() -> None:

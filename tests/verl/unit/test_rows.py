@@ -8,6 +8,7 @@ import pytest
 import world
 
 from rankbuffer.errors import InputError
+from rankbuffer.loop import query_id_of
 from rankbuffer.verl.queries import prompt_of, query_id, rubrics, texts
 from rankbuffer.verl.rows import RowReader, is_validation
 
@@ -161,7 +162,9 @@ def test_query_ids() -> None:
     assert first.startswith("d/3/")
     assert query_id({"data_source": "d", "index": 3}, {}, "p") == first
     assert query_id({"data_source": "d"}, {"index": 3}, "other prompt") != first
-    assert query_id({}, {}, "p") == query_id({}, {}, "p") != query_id({}, {}, "q")
+    assert query_id({}, {}, "p") == query_id_of("p") != query_id({}, {}, "q")
+    assert query_id({}, {"query_id": float("nan")}, "p") == query_id_of("p")  # a table's None
+    assert query_id_of([{"role": "user", "content": "p"}]) == query_id_of("p")
 
 
 def test_lists_as_parquet_and_json_have_them() -> None:
@@ -171,6 +174,9 @@ def test_lists_as_parquet_and_json_have_them() -> None:
     assert rubrics('[{"text": "Clear", "weight": 2}, "Short"]') == want
     assert texts(None, "ranked") == texts("", "ranked") == []
     assert texts(("a", "b"), "ranked") == ["a", "b"]
+    for weight in ("heavy", float("nan"), [1]):
+        with pytest.raises(InputError, match=r"extra_info\.rubrics\[0\]\.weight"):
+            rubrics([{"text": "Clear", "weight": weight}])
     for bad in ("{", {"a": 1}, [1], 5):
         with pytest.raises(InputError, match=r"extra_info\.ranked"):
             texts(bad, "ranked")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ import rankbuffer as rb
 from rankbuffer.errors import ConfigError
 from rankbuffer.verl.settings import Settings
 from rankbuffer.verl.tracker import resume, root
-from rankbuffer.verl.validate import fits, judge_answers, plan
+from rankbuffer.verl.validate import fits, plan
 
 GOOD: dict[str, Any] = {
     "reward": {
@@ -32,6 +29,10 @@ GOOD: dict[str, Any] = {
     "data": {"train_batch_size": 64},
     "trainer": {"use_v1": True, "v1": {"trainer_mode": "sync"}},
 }
+
+
+NAN, INF = float("nan"), float("inf")
+TAGS = '+reward.rankbuffer.rendezvous.tool_call=\'["<tool_call>", "</tool_call>"]\''
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -65,7 +66,33 @@ def test_a_good_one() -> None:
         ("reward.rankbuffer.rendezvous", {"deadline": 1}, "rendezvous.deadline: unknown"),
         ("reward.rankbuffer.rendezvous", {"deadline_s": -1}, "rendezvous.deadline_s"),
         ("reward.rankbuffer.rendezvous", {"owners": 0}, "rendezvous.owners"),
-        ("reward.rankbuffer.rendezvous", {"turns": "some"}, "rendezvous.turns"),
+        ("reward.rankbuffer.rendezvous", {"owners": True}, "rendezvous.owners=1"),
+        ("reward.rankbuffer.rendezvous", {"owners": 1.5}, "rendezvous.owners"),
+        ("reward.rankbuffer.rendezvous", {"group_size": 0}, "rendezvous.group_size=1"),
+        ("reward.rankbuffer.rendezvous", {"deadline_s": NAN}, "rendezvous.deadline_s=1800"),
+        ("reward.rankbuffer.rendezvous", {"deadline_s": INF}, "rendezvous.deadline_s=1800"),
+        ("reward.rankbuffer.rendezvous", {"restart_s": 0}, "rendezvous.restart_s=120"),
+        ("reward.rankbuffer.rendezvous", {"batch_wait_s": "5"}, "rendezvous.batch_wait_s=5"),
+        ("reward.rankbuffer.rendezvous", {"turns": "some"}, "rendezvous.turns=last"),
+        ("reward.rankbuffer.rendezvous", {"turns": ["last"]}, "rendezvous.turns=last"),
+        ("reward.rankbuffer.rendezvous", {"tool_call": 5}, TAGS),
+        ("reward.rankbuffer.rendezvous", {"tool_call": "ab"}, TAGS),
+        ("reward.rankbuffer.rendezvous", {"tool_call": ["<a>"]}, TAGS),
+        ("reward.rankbuffer.rendezvous", {"tool_call": ["<a>", ""]}, TAGS),
+        ("reward.rankbuffer.rendezvous", {"tool_call": ["<a>", 5]}, TAGS),
+        ("reward.rankbuffer.rendezvous", {"multimodal": None}, "rendezvous.multimodal=text"),
+        ("reward.rankbuffer.rendezvous", 5, "rendezvous: must be a mapping"),
+        ("reward.rankbuffer.checkpoint", "x", "checkpoint: must be a mapping"),
+        ("reward.rankbuffer.method", 5, "reward.rankbuffer.method"),
+        ("reward.rankbuffer.judge", "m", "reward.rankbuffer.judge"),
+        ("reward.rankbuffer.reasoning", "ab", "reward.rankbuffer.reasoning"),
+        ("reward.rankbuffer.side_file", 5, "+reward.rankbuffer.side_file=FILE"),
+        ("reward.rankbuffer.side_file", ["/a", 5], "+reward.rankbuffer.side_file=FILE"),
+        ("reward.rankbuffer.side_file", "/no/such.jsonl", "side_file: /no/such.jsonl cannot be"),
+        ("reward.rankbuffer.side_file", ["/dev", "/no"], "side_file: /no cannot be read"),
+        ("reward.num_workers", 0, "set reward.num_workers=1"),
+        ("reward.num_workers", "two", "set reward.num_workers=1"),
+        ("data.train_batch_size", "many", "set data.train_batch_size=64"),
         ("reward.rankbuffer.checkpoint", {"on_missing": "x"}, "checkpoint.on_missing"),
         ("reward.rankbuffer.config", "/no/such/file.yaml", "/no/such/file.yaml"),
         ("actor_rollout_ref.rollout.n", 1, "actor_rollout_ref.rollout.n=8"),
@@ -105,15 +132,68 @@ def test_all_problems_at_once() -> None:
     assert len(str(caught.value).splitlines()) == 2
 
 
-def test_asynchronous_trainers_have_more_in_flight() -> None:
+def in_flight(config: dict[str, Any], **trainer: Any) -> int:
+    """As the refusal of one reward worker names it."""
+    config["trainer"] = {"use_v1": True, **trainer}
+    with pytest.raises(ConfigError) as caught:
+        plan(config)
+    return int(str(caught.value).split(" rollouts can wait")[0].rpartition(" ")[2])
+
+
+def test_rollouts_in_flight_of_the_older_trainer() -> None:
+    """Its data loader's batch, which gen_batch_size may set."""
+    config = changed("data.gen_batch_size", 192)
+    assert in_flight(config, use_v1=False) == 192 * 8
+    plan({**config, "trainer": {"use_v1": True}})  # fetched there in several parts
+    config["data"] = {"train_batch_size": 512, "gen_batch_size": None}
+    assert in_flight(config, use_v1=False) == 512 * 8
+
+
+def test_rollouts_in_flight_of_the_synchronous_trainer() -> None:
+    config = changed("algorithm.filter_groups", {"enable": True, "max_inflight_gen_batches": 3})
+    assert in_flight(config) == 3 * 64 * 8
+    config["algorithm"]["filter_groups"]["enable"] = False
+    plan(config)
+
+
+def test_rollouts_in_flight_of_asynchronous_trainers() -> None:
     config = changed("data.train_batch_size", 100)
     plan(config)
-    config["trainer"]["v1"] = {
-        "trainer_mode": "separate_async",
-        "separate_async": {"num_warmup_batches": 1},
-    }
-    with pytest.raises(ConfigError, match="1600 rollouts"):
+    for mode in ("separate_async", "colocate_async"):
+        v1 = {"trainer_mode": mode, mode: {"num_warmup_batches": 1.505}}
+        assert in_flight(config, v1=v1) == (100 + 150) * 8
+    config["skip"] = {"rollout_tq": {"enable": True}}
+    plan(config)
+    config = changed("trainer.v1", {"trainer_mode": "separate_async"})
+    config["trainer"]["v1"]["separate_async"] = {"num_warmup_batches": NAN}
+    with pytest.raises(ConfigError, match="num_warmup_batches=1"):
         plan(config)
+
+
+def colocated(**trainer: Any) -> dict[str, Any]:
+    config = changed("reward.reward_model", {"enable": True, "enable_resource_pool": False})
+    config["reward"]["custom_reward_function"] = {"path": "reward.py"}
+    config["trainer"].update(trainer)
+    return config
+
+
+def test_a_colocated_reward_model_cannot_tell_validation() -> None:
+    """Its rows have the prompt alone, so validation would be taken for training."""
+    never = {"val_before_train": False, "test_freq": -1}
+    for trainer in ({}, {**never, "val_before_train": True}, {**never, "test_freq": 5}):
+        with pytest.raises(ConfigError, match=r"trainer\.val_before_train=False trainer\.test_f"):
+            plan(colocated(**trainer))
+    config = colocated(**never)
+    plan(config)
+    config["data"]["train_batch_size"] = 4096  # one call a worker, however many rows
+    plan(config)
+    config["reward"]["num_workers"] = 2
+    with pytest.raises(ConfigError, match=r"set reward\.num_workers=1"):
+        plan(config)
+    config["reward"]["reward_model"]["enable_resource_pool"] = True
+    config["data"]["train_batch_size"] = 64
+    plan(config)
+    plan(colocated(use_v1=False))  # rows of the older trainer carry all columns
 
 
 def test_the_cap_is_1000_calls_a_worker() -> None:
@@ -142,41 +222,6 @@ def test_a_yaml_file_and_overrides_on_top(tmp_path: Path) -> None:
     path.write_text("- a list")
     with pytest.raises(ConfigError, match="one mapping"):
         Settings.from_mapping({"config": str(path)})
-
-
-@pytest.fixture
-def server() -> Iterator[Any]:
-    class Handler(BaseHTTPRequestHandler):
-        code = 200
-
-        def do_GET(self) -> None:
-            self.send_response(type(self).code)
-            self.end_headers()
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    made = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=made.serve_forever)
-    thread.start()
-    made.handler = Handler  # type: ignore[attr-defined]
-    yield made
-    made.shutdown()
-    thread.join()
-    made.server_close()
-
-
-def test_the_judge_is_asked_whether_it_is_there(server: Any) -> None:
-    url = f"http://127.0.0.1:{server.server_port}/v1"
-    for code, problem in ((200, None), (404, None), (401, "api_key_env")):
-        server.handler.code = code
-        found = judge_answers(rb.Judge(base_url=url, model="m"))
-        assert (problem is None) == (found == []), found
-        assert problem is None or problem in found[0]
-    assert judge_answers(rb.SimulatedJudge(qualities={})) == []
-    found = judge_answers(rb.Judge(base_url=[url, "http://127.0.0.1:9/v1"], model="m"), timeout=2)
-    assert "reward.rankbuffer.judge.base_url" in found[-1]
-    assert "cannot be reached" in found[-1]
 
 
 def test_what_will_be_resumed(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""How many rollouts can wait for their groups at once, in each of verl 0.9's trainers.
+
+Each holds a call of its reward worker, of which Ray runs 1,000 at once: siblings
+that stay outside are siblings that the others wait for. Validation does not count,
+since there a rollout waits for none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .lookup import at, fraction, is_asynchronous, is_colocated, is_v1, reward_workers, whole
+
+CALLS_PER_WORKER = 1000
+"""How many calls of an async actor Ray runs at once; the others wait outside."""
+
+
+def rollouts_in_flight(config: Mapping[str, Any], n: int) -> int | None:
+    """The most there can be, with n of each prompt; None if the configuration has no batch."""
+    batch = whole(config, "data.train_batch_size", least=1, example=64)
+    if batch is None:
+        return None
+    if not is_v1(config):
+        # ray_trainer.py: a step generates one batch of its data loader, and waits for all of it.
+        return n * (whole(config, "data.gen_batch_size", least=1, example=batch) or batch)
+    if is_asynchronous(config):
+        return n * (batch + _warmup(config, batch))
+    return n * batch * _dapo_batches(config)
+
+
+def _warmup(config: Mapping[str, Any], batch: int) -> int:
+    """Prompts that an asynchronous trainer is ahead (trainer_base.py, _add_async_warmup_batches).
+
+    A step adds a batch and takes one, evicted groups are replaced one by one: it stays so far.
+    """
+    if at(config, "skip.rollout_tq.enable"):
+        return 0
+    mode = at(config, "trainer.v1.trainer_mode")
+    batches = fraction(config, f"trainer.v1.{mode}.num_warmup_batches", example=1)
+    return math.floor(batches * batch)
+
+
+def _dapo_batches(config: Mapping[str, Any]) -> int:
+    """Batches that a synchronous trainer has in flight (replay_buffer.py, ReplayBuffer.sample).
+
+    It refills what DAPO filters out while the rest still runs.
+    """
+    if not at(config, "algorithm.filter_groups.enable"):
+        return 1
+    path = "algorithm.filter_groups.max_inflight_gen_batches"
+    return whole(config, path, least=1, example=1) or 1
+
+
+def fits(waiting: int, workers: int) -> bool:
+    """Whether no worker will be asked for more calls than it can run.
+
+    Rollouts pick their worker at random, hence the margin of five deviations.
+    """
+    mean = waiting / workers
+    margin = 0.0 if workers == 1 else 5 * math.sqrt(mean)
+    return mean + margin <= CALLS_PER_WORKER
+
+
+def too_few_workers(config: Mapping[str, Any], n: int) -> list[str]:
+    """The problem and its end, if there is one."""
+    waiting, workers = rollouts_in_flight(config, n), reward_workers(config)
+    # The batch path makes one call a worker, however many rows it holds.
+    if waiting is None or is_colocated(config) or fits(waiting, workers):
+        return []
+    enough = next(count for count in range(workers + 1, waiting + 2) if fits(waiting, count))
+    problem = (
+        f"reward.num_workers is {workers}, but {waiting} rollouts can wait for their groups at "
+        f"once and Ray runs {CALLS_PER_WORKER} calls a worker: "
+    )
+    return [problem + f"set reward.num_workers={enough}"]
