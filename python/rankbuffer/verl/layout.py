@@ -45,6 +45,8 @@ class Base:
     step: int
     path: Path
     tracked: Signature
+    publish: bool
+    """Whether it belongs beside the model of its step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +91,7 @@ def list_bases(directory: Path) -> list[Base]:
                 step=int(label["step"]),
                 path=path.with_suffix(".zst"),
                 tracked=tuple(label["tracked"]) if label["tracked"] else None,
+                publish=bool(label["publish"]),
             )
         )
     return found

@@ -94,5 +94,5 @@ def read_config(config: Any) -> tuple[Plan, Any, tracker.Resume]:
     problems = judge_answers(ours.settings.scorer.judge)
     if problems:
         raise ConfigError("\n".join(problems))
-    root = tracker.root(plain["trainer"], ours.settings.checkpoint.dir)
+    root = tracker.root_of(plain["trainer"])
     return ours, root, tracker.resume(plain["trainer"], root)

@@ -23,22 +23,24 @@ from .layout import (
     shard_name,
     write_json,
 )  # fmt: skip
-from .published import shards_of
+from .published import published_by, shards_of
 from .tracker import Resume, Signature
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """What ``Scorer.restore_from`` is to read. ``exact`` is the step it gives back."""
+    """What ``Scorer.restore_from`` is to read, and where that lies.
+
+    ``filtered``: the journals go beyond the step and must be cut at it.
+    """
 
     checkpoints: list[Path] = field(default_factory=list)
     journals: list[Path] = field(default_factory=list)
     filtered: bool = False
-    """Whether the journals go beyond the step and must be cut at it."""
     origin: str = "nothing"
 
 
-def sources(base: Path, at: Resume) -> Sources:
+def sources(at: Resume) -> Sources:
     """What gives the buffers of a resumed step back, for any number of owners.
 
     CheckpointError when there are files of ours but none that reach the step.
@@ -71,24 +73,21 @@ def sources(base: Path, at: Resume) -> Sources:
 def _outdated(at: Resume, run: Path) -> bool:
     """Whether a later run saved the model of this step again and died before our part.
 
-    It then started before the step, and wrote its files after our manifest.
+    It then did not start beyond the step, and the model's files are newer than our
+    manifest. Where it resumed the step from such a run, its base is what it took.
     """
     assert at.directory is not None
     manifest = at.directory / HOME / MANIFEST
-    published_by = (read_json(manifest) or {}).get("run")
     start = (read_json(run / "RUN.json") or {}).get("step", at.step)
     data = at.directory / "data.pt"
-    if _run_id(run) == published_by or start >= at.step or not data.exists():
+    if _run_id(run) == published_by(at.directory / HOME) or start > at.step or not data.exists():
         return False
     return data.stat().st_mtime_ns > manifest.stat().st_mtime_ns
 
 
-def create_run(base: Path, run_id: str, shards: int, step: int) -> Path:
-    """The directory of a new run, or the one that this run already has."""
-    known = find_run(base, run_id)
-    if known is not None:
-        return known
-    home = base / HOME
+def create_run(root: Path, run_id: str, shards: int, step: int) -> Path:
+    """The directory of a new run."""
+    home = root / HOME
     home.mkdir(parents=True, exist_ok=True)
     last = max((number for number, _ in numbered_runs(home)), default=0)
     run = home / f"run-{last + 1:06d}-{run_id}"
@@ -97,8 +96,8 @@ def create_run(base: Path, run_id: str, shards: int, step: int) -> Path:
     return run
 
 
-def find_run(base: Path, run_id: str) -> Path | None:
-    return next((run for run in list_runs(base / HOME) if _run_id(run) == run_id), None)
+def find_run(root: Path, run_id: str) -> Path | None:
+    return next((run for run in list_runs(root / HOME) if _run_id(run) == run_id), None)
 
 
 def complete_run(run: Path, shards: int) -> bool:
@@ -137,29 +136,30 @@ class ShardFiles:
     def newest(self) -> Base:
         return max(list_bases(self.directory), key=lambda b: b.number)
 
-    def next_segment(self, *, new_base: bool) -> tuple[Path, Path | None]:
-        """Where the journal goes on, and where its base is to be written."""
-        found = list_segments(self.directory, 0)
-        number = max((n for n, _, _ in found), default=-1)
-        if new_base:
-            number += 1
-            return self._segment(number, 0), self.directory / f"base-{number:06d}.zst"
-        attempt = max(a for n, a, _ in found if n == number) + 1
-        return self._segment(number, attempt), None
+    def next_base(self) -> tuple[Path, Path]:
+        """Where the journal goes on after a new base, and where that is to be written."""
+        number = max((n for n, _, _ in list_segments(self.directory, 0)), default=-1) + 1
+        return self._segment(number, 0), self.directory / f"base-{number:06d}.zst"
 
-    def label(self, base: Path, step: int, tracked: Signature) -> None:
+    def next_segment(self) -> Path:
+        """Where the journal goes on after a restart."""
+        number, attempt, _ = list_segments(self.directory, 0)[-1]
+        return self._segment(number, attempt + 1)
+
+    def label(self, base: Path, step: int, tracked: Signature, *, publish: bool) -> None:
         """Says which step a base that was written is of; from now on it counts.
 
         ``tracked`` is the tracker file as it was known then.
         """
-        write_json(base.with_suffix(".json"), {"step": step, "tracked": tracked})
+        label = {"step": step, "tracked": tracked, "publish": publish}
+        write_json(base.with_suffix(".json"), label)
 
     def _segment(self, number: int, attempt: int) -> Path:
         return self.directory / f"segment-{number:06d}-{attempt:02d}.rbj"
 
-    def prune(self, tracked: int) -> None:
-        """Drops what lies before the newest base that the tracker's step can start from."""
-        reach = [b for b in list_bases(self.directory) if b.step <= tracked]
+    def prune(self, resumable: int) -> None:
+        """Drops what lies before the newest base that a resume of that step can start from."""
+        reach = [b for b in list_bases(self.directory) if b.step <= resumable]
         if not reach:
             return
         keep = max(reach, key=lambda b: b.number).number

@@ -52,19 +52,16 @@ class RendezvousSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointSettings:
-    """Where the buffers are kept, and what to do when a resumed step has none.
+    """What to do when a resumed step has no buffers.
 
-    ``dir`` replaces ``trainer.default_local_dir``. ``on_missing``: a resumed step
-    that our files cannot reproduce stops the run, or starts with empty buffers.
+    ``on_missing``: a resumed step that our files cannot reproduce stops the run, or
+    starts with empty buffers.
     """
 
-    dir: str | None = None
     on_missing: Literal["fail", "fresh"] = "fail"
 
     def check(self) -> None:
         _one_of(self.on_missing, ("fail", "fresh"), f"{PREFIX}.checkpoint.on_missing")
-        if self.dir is not None and not isinstance(self.dir, str):
-            raise ConfigError(f"{PREFIX}.checkpoint.dir: must be a path")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,11 @@ class Resume:
     step: int = 0
     directory: Path | None = None
 
+    def lies_in(self, root: Path) -> bool:
+        """Whether it is this directory's step, not that of another one's checkpoints."""
+        here = step_directory(root, self.step)
+        return self.directory is not None and self.directory.resolve() == here.resolve()
+
 
 Signature = tuple[int, ...] | None
 """A file's identity, size and time of change; None: there is no file."""
@@ -52,9 +57,9 @@ class Tracker:
             return 0
 
 
-def root(trainer: Mapping[str, Any], override: str | None = None) -> Path:
+def root_of(trainer: Mapping[str, Any]) -> Path:
     """``trainer.default_local_dir``, absolute as the trainer makes it."""
-    given = override if override is not None else trainer.get("default_local_dir")
+    given = trainer.get("default_local_dir")
     if not given:
         raise ConfigError(
             "trainer.default_local_dir: missing; set it to a directory on shared storage"
@@ -62,7 +67,7 @@ def root(trainer: Mapping[str, Any], override: str | None = None) -> Path:
     return Path.cwd() / Path(str(given))
 
 
-def resume(trainer: Mapping[str, Any], base: Path) -> Resume:
+def resume(trainer: Mapping[str, Any], root: Path) -> Resume:
     """What verl's ``_load_checkpoint`` will load."""
     mode = trainer.get("resume_mode", "auto")
     if mode == "disable":
@@ -75,21 +80,21 @@ def resume(trainer: Mapping[str, Any], base: Path) -> Resume:
         return Resume(step=int(match[1]), directory=Path.cwd() / path)
     if mode != "auto":
         raise ConfigError(f"trainer.resume_mode: {mode!r} is not one of auto, disable, resume_path")
-    step = Tracker(base).step()
-    directory = step_directory(base, step)
+    step = Tracker(root).step()
+    directory = step_directory(root, step)
     if step == 0 or not directory.is_dir():
         return Resume()
     return Resume(step=step, directory=directory)
 
 
-def step_directory(base: Path, step: int) -> Path:
-    return base / f"global_step_{step}"
+def step_directory(root: Path, step: int) -> Path:
+    return root / f"global_step_{step}"
 
 
-def step_directories(base: Path) -> dict[int, Path]:
+def step_directories(root: Path) -> dict[int, Path]:
     """Every ``global_step_N`` there is, by N."""
     found = {}
-    for path in base.glob("global_step_*"):
+    for path in root.glob("global_step_*"):
         match = _STEP.search(path.name)
         if match is not None and path.is_dir():
             found[int(match[1])] = path

@@ -6,9 +6,11 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +21,11 @@ import pytest
 import world
 from trainee import QUERIES, SAVE_EVERY, Run
 
-from rankbuffer.errors import CheckpointError
-from rankbuffer.verl import layout, tracker
+from rankbuffer.errors import CheckpointError, ConfigError
+from rankbuffer.verl import checkpoints, layout, tracker
+from rankbuffer.verl.owner import Owner
+from rankbuffer.verl.published import publish, shards_of
+from rankbuffer.verl.settings import Settings
 
 END = 8
 Go = Callable[[Any], Any]
@@ -54,17 +59,19 @@ def truth(steps: bool = True) -> States:
     return _TRUTH[steps]
 
 
-def child(root: Path, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+def killed(root: Path, **options: Any) -> bool:
+    """Runs a trainer. Whether it was killed; otherwise it has come to its end."""
+    done = subprocess.run(
         [
             sys.executable,
             str(Path(__file__).parent / "trainee.py"),
             json.dumps({"root": str(root), "owners": 1, "until": END, **options}),
         ],
-        stdout=subprocess.PIPE,
-        text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        timeout=120,
     )
+    assert done.returncode in (0, -signal.SIGKILL)
+    return done.returncode != 0
 
 
 async def check(root: Path, owners: int, *, steps: bool = True) -> int:
@@ -72,51 +79,97 @@ async def check(root: Path, owners: int, *, steps: bool = True) -> int:
     run = Run(root, world.plan(steps=steps), owners)
     resumed = run.step
     assert run.buffers() == truth(steps)[resumed]
+    if resumed:
+        complete(root, resumed)
+    assert unfinished(root) == []
     await run.train(END)
     assert run.buffers() == truth(steps)[END]
     await run.close()
+    for step in range(resumed + SAVE_EVERY, END + 1, SAVE_EVERY):
+        complete(root, step)
+    assert unfinished(root) == []
     return resumed
 
 
-@pytest.mark.parametrize("seed", range(20))
+def complete(root: Path, step: int) -> None:
+    """Asserts that the model of a step has its buffers beside it."""
+    shards = shards_of(root / f"global_step_{step}" / layout.HOME)
+    assert shards, f"step {step} has no buffers"
+
+
+def unfinished(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.name.endswith((".tmp", ".old"))]
+
+
+@pytest.mark.parametrize("seed", range(24))
 def test_killed_at_any_moment(seed: int, tmp_path: Path) -> None:
+    """In the middle of groups, and of checkpoints: always before its end."""
     rng = random.Random(seed)
-    owners = rng.choice([1, 2, 3])
     steps = rng.random() < 0.5  # rows of the newer trainer carry their step
-    callback = steps and rng.random() < 0.7
-    judge = {"latency_ms": rng.choice([0, 2, 8])}
-    with child(tmp_path, owners=owners, steps=steps, callback=callback, judge=judge) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(rng.random() * 0.5)
-        process.kill()
-    asyncio.run(check(tmp_path, rng.choice([1, 2, 4]), steps=steps))
+    options = {
+        "owners": rng.choice([1, 2, 3]),
+        "steps": steps,
+        "callback": steps and rng.random() < 0.7,
+        "at_once": rng.random() < 0.5,
+        "judge": {"latency_ms": rng.choice([0, 2, 8])},
+    }
+    rollouts = END * len(QUERIES) * 4
+    moment = rng.choice(["rollout", "verdict", "operation"])
+    options[moment] = rng.randrange(1, 40 if moment == "operation" else rollouts)
+    owners = rng.choice([1, 2, 4])
+    print(f"seed {seed}: killed with {options}, resumed with {owners} owners")
+    assert killed(tmp_path, **options), "it was to die on its way"
+    asyncio.run(check(tmp_path, owners, steps=steps))
 
 
 @pytest.mark.parametrize("steps", [True, False])
 @pytest.mark.parametrize("owners", [1, 2])
 def test_killed_between_tracker_and_callback(owners: int, steps: bool, tmp_path: Path) -> None:
-    with child(tmp_path, owners=owners, between=4, steps=steps) as process:
-        process.communicate()
-    assert process.returncode == -signal.SIGKILL
+    assert killed(tmp_path, owners=owners, between=4, steps=steps)
     assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
     assert asyncio.run(check(tmp_path, 3, steps=steps)) == 4
 
 
-def test_killed_at_every_file_operation_of_a_checkpoint(tmp_path: Path) -> None:
-    """Before each of them, hence after the one before."""
+@pytest.mark.parametrize(("owners", "at_once"), [(1, False), (2, False), (2, True)])
+def test_killed_at_every_file_operation_of_a_checkpoint(
+    owners: int, at_once: bool, tmp_path: Path
+) -> None:
+    """Before each of them, hence after the one before. Of the second, which prunes the first."""
     deaths = 0
     for operation in range(1, 200):
         root = tmp_path / str(operation)
         root.mkdir()
-        with child(root, owners=1, operation=operation, until=SAVE_EVERY * 2) as process:
-            process.communicate()
-        if process.returncode == 0:
+        options = {"owners": owners, "at_once": at_once, "until": SAVE_EVERY * 2}
+        if not killed(root, operation=operation, after=SAVE_EVERY, **options):
             break
-        assert process.returncode == -signal.SIGKILL
         deaths += 1
         asyncio.run(check(root, 1 + operation % 3))
-    assert 15 < deaths < 199
+    print(f"{deaths} deaths")
+    assert 10 * owners < deaths < 199
+
+
+def test_owners_that_save_at_once_finish_every_checkpoint(
+    run: Go, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Barrier(3)
+
+    def at_once(*args: Any) -> None:
+        gate.wait(30)
+        publish(*args)
+
+    monkeypatch.setattr(checkpoints, "publish", at_once)
+
+    async def save() -> None:
+        first = Run(tmp_path, world.plan(), 3)
+        for step in range(1, 41):
+            world.save_model(tmp_path, step)
+            first.step = step
+            await first.save()
+            complete(tmp_path, step)
+        assert unfinished(tmp_path) == []
+        await first.close()
+
+    run(save())
 
 
 def test_goes_on_beyond_the_checkpoint_and_dies(run: Go, tmp_path: Path) -> None:
@@ -131,8 +184,14 @@ def test_goes_on_beyond_the_checkpoint_and_dies(run: Go, tmp_path: Path) -> None
     run(beyond())
 
 
-def test_a_lineage_that_was_left(run: Go, tmp_path: Path) -> None:
-    """Trained to 6, gone back to 2, died while saving 4 again: 4 is that of the second run."""
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_lineage_that_was_left(
+    dies: bool, run: Go, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trained to 6, gone back to 2, died while saving 4 again: 4 is that of the second run.
+
+    So it stays for whoever resumes 4 again, and if the third died before saying so.
+    """
 
     async def left() -> None:
         first = Run(tmp_path, world.plan(), 1)
@@ -142,8 +201,6 @@ def test_a_lineage_that_was_left(run: Go, tmp_path: Path) -> None:
         second = Run(tmp_path, world.plan(), 1)
         for owner in second.owners:
             await owner.close()
-        from rankbuffer.verl.owner import Owner
-
         second.owners = [Owner(world.plan(), tmp_path, at, "second", 0, 1)]
         assert second.buffers() == truth()[2]
         await second.groups(30)  # other texts than the first time
@@ -151,10 +208,18 @@ def test_a_lineage_that_was_left(run: Go, tmp_path: Path) -> None:
         time.sleep(0.01)
         world.save_model(tmp_path, 4)
         second.owners[0]._scorer.close()
-        third = Run(tmp_path, world.plan(steps=False), 2)  # "mark" cuts the journal here
+        with monkeypatch.context() as patch:
+            if dies:
+                patch.setattr(checkpoints, "publish", lambda *args: None)
+            third = Run(tmp_path, world.plan(steps=False), 2)  # "mark" cuts the journal here
         assert third.step == 4
         assert third.buffers() == changed
-        await third.close()
+        for owner in third.owners:
+            owner._scorer.close()  # dies before it saves anything
+        fourth = Run(tmp_path, world.plan(), 1)
+        assert fourth.step == 4
+        assert fourth.buffers() == changed
+        await fourth.close()
 
     run(left())
 
@@ -264,6 +329,51 @@ def test_asynchronous_saving_keeps_what_the_tracker_still_names(run: Go, tmp_pat
     run(saving())
 
 
+def test_a_model_elsewhere_gets_nothing_here(run: Go, tmp_path: Path) -> None:
+    """``resume_from_path`` names step 4 of another directory; ours has a step 4 of its own."""
+    here, there = tmp_path / "here", tmp_path / "there"
+
+    async def elsewhere() -> None:
+        for root in (here, there):
+            first = Run(root, world.plan(), 1)
+            await first.train(4)
+            await first.close()
+        shutil.rmtree(there / "global_step_4" / "rankbuffer")
+        shutil.rmtree(here / "global_step_4" / "rankbuffer")
+        at = tracker.Resume(step=4, directory=there / "global_step_4")
+        made = Owner(world.plan(), here, at, "other")
+        assert json.dumps(made.buffer(QUERIES[0]), sort_keys=True) == truth()[4][QUERIES[0]]
+        assert not (here / "global_step_4" / "rankbuffer").exists()
+        assert not (there / "global_step_4" / "rankbuffer").exists()
+        await made.close()
+
+    run(elsewhere())
+
+
+def test_empty_buffers_are_not_put_beside_a_model_that_had_some(run: Go, tmp_path: Path) -> None:
+    async def fresh() -> None:
+        first = Run(tmp_path, world.plan(), 1)
+        await first.train(4)
+        await first.close()
+        shutil.rmtree(tmp_path / "global_step_4" / "rankbuffer")
+        for path in (tmp_path / layout.HOME).glob("run-*/shard-*/*"):
+            path.unlink()
+        again = Run(tmp_path, world.plan(on_missing="fresh"), 1)
+        assert again.step == 4
+        assert again.buffers() == dict.fromkeys(QUERIES, "null")
+        assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
+        await again.close()
+
+    run(fresh())
+
+
+def test_checkpoints_lie_beside_the_models_and_nowhere_else() -> None:
+    judge = {"base_url": "http://127.0.0.1:9/v1", "model": "m"}
+    Settings.from_mapping({"judge": judge, "checkpoint": {"on_missing": "fresh"}})
+    with pytest.raises(ConfigError, match=r"checkpoint\.dir: unknown option, known are on_missing"):
+        Settings.from_mapping({"judge": judge, "checkpoint": {"dir": "/elsewhere"}})
+
+
 def test_no_way_back_is_refused(run: Go, tmp_path: Path) -> None:
     async def lose() -> None:
         first = Run(tmp_path, world.plan(), 1)
@@ -290,6 +400,78 @@ def test_a_first_resume_without_files_starts_afresh(run: Go, tmp_path: Path) -> 
         await first.close()
 
     run(start())
+
+
+def test_a_failed_save_is_not_made_up_for_with_later_updates(run: Go, tmp_path: Path) -> None:
+    """Step 4 could not be saved, training went on, and then the owner died and came back."""
+
+    async def failed() -> None:
+        first = Run(tmp_path, world.plan(), 1, name="one")
+        await first.train(3)
+        shard = next((tmp_path / layout.HOME).glob("run-*/shard-*"))
+        await first.groups(4)
+        shard.rename(shard.with_name("gone"))
+        world.save_model(tmp_path, 4)
+        assert first.owners[0].checkpoint(4) is not None
+        shard.with_name("gone").rename(shard)
+        await first.groups(5)
+        first.owners[0]._scorer.close()
+        again = Run(tmp_path, world.plan(), 1, name="one")
+        assert again.buffers() == truth()[5]
+        await again.groups(6)
+        assert again.buffers() == truth()[6]
+        again.owners[0]._scorer.close()
+        assert await check(tmp_path, 2) == 4
+
+    run(failed())
+
+
+def test_a_death_before_a_save_is_made_up_for(run: Go, tmp_path: Path) -> None:
+    """The owner died while step 4 was saved and nothing came after it: it saves it now."""
+
+    async def died() -> None:
+        first = Run(tmp_path, world.plan(), 1, name="one")
+        await first.train(3)
+        await first.groups(4)
+        world.save_model(tmp_path, 4)
+        first.owners[0]._scorer.close()
+        again = Run(tmp_path, world.plan(), 1, name="one")
+        await again.groups(5)
+        assert again.buffers() == truth()[5]
+        again.owners[0]._scorer.close()
+        assert (tmp_path / "global_step_4" / "rankbuffer" / "MANIFEST.json").exists()
+        assert await check(tmp_path, 2) == 4
+
+    run(died())
+
+
+@pytest.mark.parametrize("owners", [1, 2])
+def test_a_death_before_the_buffers_are_beside_the_model(
+    owners: int, run: Go, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One owner died with its base written: its next life puts it there."""
+
+    async def died() -> None:
+        first = Run(tmp_path, world.plan(), owners, name="one")
+        await first.train(3)
+        await first.groups(4)
+        world.save_model(tmp_path, 4)
+        for owner in first.owners[1:]:
+            assert owner.checkpoint(4) is None
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "link", lambda *args: exec("raise OSError(5, 'died')"))
+            patch.setattr(shutil, "copyfile", lambda *args: exec("raise OSError(5, 'died')"))
+            assert "died" in (first.owners[0].checkpoint(4) or "")
+            assert "died" in (first.owners[0].checkpoint(4) or "")  # whoever asks again
+        assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
+        for owner in first.owners:
+            owner._scorer.close()
+        again = Run(tmp_path, world.plan(), owners, name="one")
+        complete(tmp_path, 4)
+        assert again.buffers() == truth()[4]
+        await again.close()
+
+    run(died())
 
 
 def test_a_checkpoint_that_cannot_be_written_stops_nothing(run: Go, tmp_path: Path) -> None:

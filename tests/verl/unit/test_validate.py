@@ -11,7 +11,7 @@ import pytest
 import rankbuffer as rb
 from rankbuffer.errors import ConfigError
 from rankbuffer.verl.settings import Settings
-from rankbuffer.verl.tracker import resume, root
+from rankbuffer.verl.tracker import resume, root_of
 from rankbuffer.verl.validate import fits, plan
 
 GOOD: dict[str, Any] = {
@@ -238,6 +238,5 @@ def test_what_will_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="resume_from_path"):
         step(resume_mode="resume_path", resume_from_path="/x/step_4")
     with pytest.raises(ConfigError, match="default_local_dir"):
-        root({})
-    assert root({"default_local_dir": "a"}) == Path.cwd() / "a"
-    assert root({"default_local_dir": "a"}, "/b") == Path("/b")
+        root_of({})
+    assert root_of({"default_local_dir": "a"}) == Path.cwd() / "a"

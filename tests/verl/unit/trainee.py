@@ -7,11 +7,11 @@ so that a run that was interrupted must end up where one that was not does.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,20 @@ class Run:
     """One run of the trainer, from its start or resume to its end or death."""
 
     def __init__(
-        self, root: Path, plan: Plan, owners: int, *, callback: bool = True, name: str = ""
+        self,
+        root: Path,
+        plan: Plan,
+        owners: int,
+        *,
+        callback: bool = True,
+        at_once: bool = True,
+        name: str = "",
     ) -> None:
+        """``at_once``: owners save at the same time, as actors do; or one after the other."""
         self.root = root
         self.plan = plan
         self.callback = callback
+        self.at_once = at_once
         at = tracker.resume({"resume_mode": "auto"}, root)
         self.step = at.step
         name = name or os.urandom(6).hex()
@@ -58,9 +67,15 @@ class Run:
                 world.save_model(self.root, self.step)
                 after_tracker(self.step)
                 if self.callback:
-                    for owner in self.owners:
-                        problem = owner.checkpoint(self.step)
-                        assert problem is None, problem
+                    await self.save()
+
+    async def save(self) -> None:
+        if self.at_once:
+            saves = (asyncio.to_thread(owner.checkpoint, self.step) for owner in self.owners)
+            problems = await asyncio.gather(*saves)
+        else:
+            problems = [owner.checkpoint(self.step) for owner in self.owners]
+        assert not any(problems), problems
 
     async def groups(self, step: int, uid: str = "") -> list[Any]:
         """One group of each query, all at once."""
@@ -87,16 +102,24 @@ class Run:
             await owner.close()
 
 
-def kill_at(operation: int) -> None:
-    """Kills this process right before the n-th file operation of its checkpoints."""
-    count = 0
+class Fuse:
+    """Kills this process the n-th time it is touched."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._count = itertools.count(1)  # threads share it
+
+    def touch(self) -> None:
+        if next(self._count) == self._n:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_before_operation(fuse: Fuse) -> None:
+    """Of the checkpoints: what changes files or directories."""
 
     def lethal(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            nonlocal count
-            count += 1
-            if count == operation:
-                os.kill(os.getpid(), signal.SIGKILL)
+            fuse.touch()
             return function(*args, **kwargs)
 
         return call
@@ -104,27 +127,45 @@ def kill_at(operation: int) -> None:
     from rankbuffer import Scorer
 
     Scorer.journal = lethal(Scorer.journal)  # type: ignore[method-assign]
-    for name in ("link", "rename", "replace", "unlink", "mkdir", "fsync"):
+    for name in ("link", "rename", "replace", "unlink", "mkdir", "rmdir", "fsync"):
         setattr(os, name, lethal(getattr(os, name)))
+
+
+def kill_around_scoring(run: Run, before: Fuse, after: Fuse) -> None:
+    """Before the n-th rollout is handed over, or when the n-th verdict is there."""
+    for owner in run.owners:
+
+        async def score(rollout: Any, score: Callable[[Any], Any] = owner.score) -> Any:
+            before.touch()
+            verdict = await score(rollout)
+            after.touch()
+            return verdict
+
+        owner.score = score  # type: ignore[method-assign]
 
 
 def main() -> None:
     options = json.loads(sys.argv[1])
     plan = world.plan(steps=options.get("steps", True), judge_options=options.get("judge"))
     run = Run(
-        Path(options["root"]), plan, options["owners"], callback=options.get("callback", True)
+        Path(options["root"]),
+        plan,
+        options["owners"],
+        callback=options.get("callback", True),
+        at_once=options.get("at_once", True),
     )
-    if "operation" in options:
-        kill_at(options["operation"])
+    kill_around_scoring(run, Fuse(options.get("rollout", 0)), Fuse(options.get("verdict", 0)))
 
     def between(step: int) -> None:
         if step == options.get("between"):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    print("ready", flush=True)
-    asyncio.run(run.train(options["until"], between))
-    print("done", flush=True)
-    time.sleep(0 if "operation" in options else 60)
+    async def live() -> None:
+        await run.train(options.get("after", 0))
+        kill_before_operation(Fuse(options.get("operation", 0)))
+        await run.train(options["until"], between)
+
+    asyncio.run(live())
 
 
 if __name__ == "__main__":
