@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rankbuffer.verl.overrides import check, overrides
+
 
 def fresh(code: str, **env: str) -> str:
     import os
@@ -56,12 +58,44 @@ def test_a_bad_configuration_stops_the_trainer_on_the_driver(
     build_checkpoint_callback(config(tokenizer_dir, tmp_path, [*judge(judge_url), callback]))
     for wrong, override in (
         (judge("http://127.0.0.1:9/v1"), "reward.rankbuffer.judge.base_url="),
+        (judge(f"{judge_url}/elsewhere"), "reward.rankbuffer.judge.base_url="),
+        ([*judge(judge_url), "+reward.rankbuffer.side_file=/no/such"], "/no/such cannot be read"),
         ([*judge(judge_url), "+reward.rankbuffer.metod=scr"], "reward.rankbuffer.metod"),
         ([*judge(judge_url), "data.train_batch_size=500"], "reward.num_workers="),
     ):
         with pytest.raises(ConfigError) as caught:
             build_checkpoint_callback(config(tokenizer_dir, tmp_path, [*wrong, callback]))
         assert override in str(caught.value)
+
+
+def main_ppo(where: Path, *overrides: str) -> subprocess.CompletedProcess[str]:
+    given = ["actor_rollout_ref.model.path=/none", "actor_rollout_ref.rollout.name=vllm"]
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "verl.trainer.main_ppo", *given, *overrides],
+        cwd=where,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_a_bad_configuration_stops_the_older_trainer_before_it_starts(
+    judge_url: str, tmp_path: Path
+) -> None:
+    """It knows no checkpoint callback, but hydra has one for every command."""
+    bad = overrides(base_url="http://127.0.0.1:9/v1", model="m", v0=True)
+    done = main_ppo(tmp_path, *bad)
+    assert done.returncode == 1
+    assert done.stderr.count("cannot be reached") == 1
+    assert "+reward.rankbuffer.judge.base_url=" in done.stderr
+    assert "Traceback" not in done.stderr
+    good = overrides(base_url=judge_url, model="m", v0=True)
+    assert check(None, ["actor_rollout_ref.rollout.name=vllm", *good]).steps_in_rows is False
+    done = main_ppo(
+        tmp_path, *good, "trainer.n_gpus_per_node=0"
+    )  # which verl itself refuses, and later
+    assert "Traceback" in done.stderr
+    assert "in validate_config" in done.stderr
 
 
 def test_rankbuffer_imports_no_trainer() -> None:
