@@ -8,11 +8,15 @@ from typing import Any
 import ray
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback as _Base
 
+from .layout import HOME
 from .manager import read_config
+from .published import published_by
+from .tracker import step_directory
 
 log = logging.getLogger(__name__)
 
 _WAIT_S = 600.0
+_SHARED = "trainer.default_local_dir must be a directory that all nodes share"
 
 
 class CheckpointCallback(_Base):  # type: ignore[misc]
@@ -25,7 +29,8 @@ class CheckpointCallback(_Base):  # type: ignore[misc]
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
-        self._plan, self._root, _ = read_config(config)
+        self._plan, self._root, self._at = read_config(config)
+        self._compared = False
 
     def on_save(
         self,
@@ -36,19 +41,44 @@ class CheckpointCallback(_Base):  # type: ignore[misc]
         **kwargs: Any,
     ) -> None:
         try:
-            calls = self._calls(trainer, global_step)
-            for problem in ray.get(calls, timeout=_WAIT_S):
-                if problem is not None:
-                    log.error("rankbuffer: buffers of step %d: %s", global_step, problem)
+            self._save(trainer, global_step)
+            if not self._compared:
+                self._compared = True
+                self._compare(trainer)
         except Exception as error:
             log.exception("rankbuffer: buffers of step %d were not saved: %s", global_step, error)
 
-    def _calls(self, trainer: Any, step: int) -> list[Any]:
-        if self._plan.workers == 1:
-            return [_worker(trainer).__ray_call__.remote(_checkpoint, step)]
-        from .actors import find_owners
+    def _save(self, trainer: Any, step: int) -> None:
+        problems = [p for p in self._ask(trainer, "checkpoint", step) if p is not None]
+        for problem in problems:
+            log.error("rankbuffer: buffers of step %d: %s", step, problem)
+        directory = step_directory(self._root, step) / HOME
+        if not problems and published_by(directory) is None:
+            log.error(
+                "rankbuffer: buffers of step %d were saved, but the trainer does not see %s: %s",
+                step, directory, _SHARED,
+            )  # fmt: skip
 
-        return [owner.checkpoint.remote(step) for owner in find_owners(self._plan, self._root)]
+    def _compare(self, trainer: Any) -> None:
+        """Whoever holds the buffers looked by itself for the step to resume."""
+        for stats in self._ask(trainer, "stats"):
+            if stats["resumed"] != self._at.step:
+                log.error(
+                    "rankbuffer: the trainer resumed step %d, the buffers are those of step %d: %s",
+                    self._at.step, stats["resumed"], _SHARED,
+                )  # fmt: skip
+
+    def _ask(self, trainer: Any, method: str, *args: Any) -> list[Any]:
+        """Calls a method of every owner."""
+        if self._plan.workers == 1:
+            calls = [_worker(trainer).__ray_call__.remote(_call, method, *args)]
+        else:
+            from .actors import find_owners
+
+            owners = find_owners(self._plan, self._root)
+            calls = [getattr(owner, method).remote(*args) for owner in owners]
+        answers: list[Any] = ray.get(calls, timeout=_WAIT_S)
+        return answers
 
 
 def _worker(trainer: Any) -> Any:
@@ -58,7 +88,6 @@ def _worker(trainer: Any) -> Any:
     return ray.get_actor("reward_loop_worker_0")
 
 
-def _checkpoint(worker: Any, step: int) -> str | None:
+def _call(worker: Any, method: str, *args: Any) -> Any:
     """Runs in the reward worker."""
-    problem: str | None = worker.reward_manager.owner.checkpoint(step)
-    return problem
+    return getattr(worker.reward_manager.owner, method)(*args)
