@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import RankBufferError
 from ..scorer import Scorer
+from .answered import answered, label
 from .checkpoints import Checkpoints
 from .extra import Verdict
 from .queries import SideFile
@@ -50,6 +51,7 @@ class Owner:
             self._labels,
             padded=plan.workers > 1,
         )
+        self._rendezvous.remember(answered(self._checkpoints.answered))
         self._ticking: asyncio.Task[None] | None = None
 
     # Scoring.
@@ -89,7 +91,7 @@ class Owner:
 
     def _labels(self, rollout: Rollout) -> dict[str, Any]:
         """For the journal, when a group opens."""
-        labels: dict[str, Any] = {"mark": self._checkpoints.mark()}
+        labels = {"mark": self._checkpoints.mark(), "label": label(rollout)}
         if self._plan.asynchronous:
             labels["tag"] = rollout.uid[:256]
         return labels

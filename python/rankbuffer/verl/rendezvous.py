@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import JudgeError, RankBufferError
@@ -66,6 +66,12 @@ class Rendezvous:
         except Exception:
             log.exception("rankbuffer: scoring a rollout of uid %s failed", rollout.uid)
             return failed("error")
+
+    def remember(self, ended: Mapping[Key, EndedGroup]) -> None:
+        """Groups that an earlier owner had scored, the newest last."""
+        self._ended.update(ended)
+        while len(self._ended) > _REMEMBERED:
+            self._ended.popitem(last=False)
 
     def lose(self, keys: list[Key]) -> None:
         """Groups that died with an earlier owner: what still comes of them ends at once.
@@ -158,9 +164,7 @@ class Rendezvous:
             del self._open[group.key], self._tasks[group.key]
         if ended.failure == LOST:
             self._lost.add([group.key])
-        self._ended[group.key] = ended
-        while len(self._ended) > _REMEMBERED:
-            self._ended.popitem(last=False)
+        self.remember({group.key: ended})
         return ended
 
     async def _score(self, group: RolloutGroup, first: Rollout) -> EndedGroup:
