@@ -36,7 +36,6 @@ def loop(
     tokenizer: Any,
     tmp_path: Path,
 ) -> Iterator[Loop]:
-    proxy.down, proxy.delay = False, 0.0
     overrides = [
         *judge(proxy.url, max_retries=1),
         "reward.num_workers=2",
@@ -46,7 +45,8 @@ def loop(
     llm = StubLLM(queries, tokenizer_dir, script)
     made = Loop(config(tokenizer_dir, tmp_path, overrides), llm, tokenizer)
     yield made
-    proxy.down, proxy.delay = False, 0.0
+    proxy.down = False
+    proxy.let_go()
     made.close()
 
 
@@ -139,12 +139,12 @@ def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> Non
     assert all(len(qs) >= 3 for qs in mine.values())
     applied: dict[str, list[tuple[Any, int]]] = {q.query_id: [] for q in queries}
 
-    def step(epoch: int, held: bool = False) -> dict[str, list[Any]]:
+    def step(epoch: int, kill: bool = False) -> dict[str, list[Any]]:
         refs = {q.query_id: group(loop, q, epoch, f"{q.query_id}-{epoch}") for q in queries}
-        if held:
-            time.sleep(0.4)
+        if kill:
+            proxy.until_held(N * len(queries))
             os.kill(ray.get(owners[0].stats.remote())["pid"], signal.SIGKILL)
-            proxy.delay = 0.0
+            proxy.let_go()
         done = {i: ray.get(r, timeout=120) for i, r in refs.items()}
         for q in queries:
             statuses = numbers(done[q.query_id])[1]
@@ -155,8 +155,8 @@ def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> Non
 
     step(0)
     assert all(len(groups) == 1 for groups in applied.values())
-    proxy.delay = 1.0
-    done = step(1, held=True)
+    proxy.hold()
+    done = step(1, kill=True)
     for q in mine[0]:
         assert numbers(done[q.query_id]) == ({STATUS["lost"]}, {GROUP_STATUS["lost"]})
         assert {o["reward_score"] for o in done[q.query_id]} == {0.0}
@@ -167,33 +167,108 @@ def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> Non
     assert buffers(loop, applied) == reference(applied, proxy.url)
 
 
-def test_a_reward_worker_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> None:
+def test_a_reward_worker_is_killed(
+    cluster: None,
+    queries: list[Any],
+    judge_url: str,
+    tokenizer_dir: Path,
+    tokenizer: Any,
+    tmp_path: Path,
+) -> None:
+    """verl restarts none, and its agent loops keep choosing the dead one at random.
+
+    The default trainer goes on: a rollout for the dead worker fails at once, its
+    prompt counts as failed, and its siblings have rewards after the deadline. The
+    older trainer's agent loop raises, which ends its run.
+    """
+    n, deadline = 3, 4
+    overrides = [
+        *judge(judge_url),
+        "reward.num_workers=4",
+        f"+reward.rankbuffer.rendezvous.deadline_s={deadline}",
+    ]
+    cfg = config(tokenizer_dir, tmp_path, overrides, n=n)
+    loop = Loop(cfg, StubLLM(queries, tokenizer_dir), tokenizer)
+    applied: dict[str, list[Any]] = {q.query_id: [] for q in queries}
+
+    def step(number: int) -> dict[str, str]:
+        """As the default trainer: which prompts failed, by query."""
+        uids = [f"{q.query_id}-{number}" for q in queries]
+        began = time.monotonic()
+        scored, status = loop.v1(queries, step=number, uids=uids, wait=deadline + 60)
+        print(f"step {number}: {sorted(status.values())} in {time.monotonic() - began:.1f} s")
+        by_uid: dict[str, list[Any]] = {uid: [] for uid in uids}
+        for one in scored:
+            by_uid[one.uid].append(one)
+        for q, uid in zip(queries, uids, strict=True):
+            whole = status[uid] == "finished"
+            assert (len(by_uid[uid]) == n) == whole
+            fate = GROUP_STATUS["ok" if whole else "partial"]
+            assert {s.extra["rb_group_status"] for s in by_uid[uid]} <= {fate}
+            assert {s.extra["rb_status"] for s in by_uid[uid]} <= {STATUS["ok"]}
+            if whole:
+                texts = [r.text for epoch in q.epochs for r in epoch]
+                came = sorted((s.text for s in by_uid[uid]), key=texts.index)
+                applied[q.query_id].append((q, came, number))
+        return status
+
+    try:
+        older = queries[:1]
+        assert {s.extra["rb_group_status"] for s in loop.v0(older, split="test")} == {0}
+        assert set(step(1).values()) == {"finished"}
+        os.kill(ray.get(loop.workers()[0].__ray_call__.remote(_pid)), signal.SIGKILL)
+        for number in (2, 3):
+            assert set(step(number).values()) == {"finished", "failure"}
+        del loop.workers()[0]  # which the agent loops have been given
+        want = {}
+        with rb.Scorer(judge=rb.Judge(base_url=judge_url, model="simulated")) as scorer:
+            for query_id, groups in applied.items():
+                for q, texts, number in groups:
+                    ranked = [r.text for r in q.ranked]
+                    scorer.score_group(query_id, texts, query=q.query, ranked=ranked, step=number)
+                want[query_id] = scorer.buffer(query_id).raw
+        assert buffers(loop, applied) == want
+        with pytest.raises(ray.exceptions.ActorDiedError, match="RewardLoopWorker"):
+            loop.v0(queries)  # 42 rollouts choose among 4 workers
+    finally:
+        loop.close()
+
+
+def test_a_reward_worker_is_killed_with_rollouts_in_it(
+    loop: Loop, queries: list[Any], proxy: Proxy
+) -> None:
+    """Those it had handed over stay in their groups, whose other siblings are paid for them."""
     applied: dict[str, list[tuple[Any, int]]] = {q.query_id: [] for q in queries[:6]}
 
-    def step(epoch: int) -> None:
-        refs = {
-            q.query_id: group(loop, q, epoch, f"{q.query_id}-{epoch}", split="train")
-            for q in queries[:6]
-        }
-        if epoch == 1:
-            pid = ray.get(loop.workers()[0].__ray_call__.remote(_pid))
+    def step(epoch: int, kill: bool = False) -> int:
+        """How many calls failed with the worker."""
+        refs = {q.query_id: group(loop, q, epoch, f"{q.query_id}-{epoch}") for q in queries[:6]}
+        if kill:
+            proxy.until_held(6 * N)
             os.kill(pid, signal.SIGKILL)
+            proxy.let_go()
+        failed = 0
         for q in queries[:6]:
             got = []
             for ref in refs[q.query_id]:
                 try:
                     got.append(ray.get(ref, timeout=120))
                 except ray.exceptions.RayActorError:
-                    continue
-            statuses = numbers(got)[1]
-            if statuses == {GROUP_STATUS["ok"]}:
+                    failed += 1
+            if numbers(got)[1] == {GROUP_STATUS["ok"]}:
                 applied[q.query_id].append((q, epoch))
+        return failed
 
-    step(0)
-    step(1)
+    pid = ray.get(loop.workers()[0].__ray_call__.remote(_pid))
+    assert step(0) == 0
+    proxy.hold()
+    assert step(1, kill=True) == 6 * N // 2
+    assert all((q, 1) in applied[q.query_id] for q in queries[:6])
+    failed = step(2)
+    assert failed == 6 * N // 2  # at once, and their siblings after the deadline
     del loop.workers()[0]
-    step(2)
-    assert all((q, 2) in applied[q.query_id] for q in queries[:6])
+    assert all((q, 2) not in applied[q.query_id] for q in queries[:6])
+    assert step(3) == 0
     assert buffers(loop, applied) == reference(applied, proxy.url)
 
 
