@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +36,17 @@ def blocks(name: str) -> list[str]:
 @pytest.fixture
 def shell(tmp_path: Path, judge_url: str) -> Any:
     """Runs a block where ``rankbuffer`` is the code under test and the judge is there."""
-    shim = tmp_path / "bin" / "rankbuffer"
-    shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -W ignore -m rankbuffer "$@"\n')
-    shim.chmod(0o755)
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    for name, module in (("python", ""), ("rankbuffer", "-m rankbuffer")):
+        shim = bin_ / name
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -W ignore {module} "$@"\n')
+        shim.chmod(0o755)
 
     def run(script: str) -> str:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script.replace(ENDPOINT, judge_url)],
-            env={**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}"},
+            env={**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}"},
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -79,9 +82,17 @@ def test_verl_page_is_complete() -> None:
     pairs = re.findall(r"(\d) `(\w+)`", listed[1])
     assert {name: int(code) for code, name in pairs} == GROUP_STATUS
     table = text.split("| `+reward.rankbuffer.rendezvous` |", 1)[1].split("\n\n", 1)[0]
-    options = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
-    assert options
-    assert set(options) <= set(RendezvousSettings.__dataclass_fields__)
+    options = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE))
+    assert options == {f.name: shown(f.default) for f in fields(RendezvousSettings)}
+
+
+def shown(default: Any) -> str:
+    """A default as the table has it."""
+    if isinstance(default, tuple):
+        return ", ".join(shown(value) for value in default)
+    if default is None:
+        return "`rollout.n`"
+    return f"`{default}`" if isinstance(default, str) else f"{default:g}"
 
 
 def test_trl_page(tmp_path: Path) -> None:
