@@ -185,7 +185,10 @@ def test_a_colocated_reward_model_cannot_tell_validation() -> None:
             plan(colocated(**trainer))
     config = colocated(**never)
     plan(config)
-    config["data"]["train_batch_size"] = 4096  # one call a worker, however many rows
+    config["data"]["train_batch_size"] = 1024  # one call a worker, however many rows
+    with pytest.raises(ConfigError, match=r"^.*set \+reward\S*\.batch_wait_s=41$"):
+        plan(config)
+    config["reward"]["rankbuffer"]["rendezvous"] = {"batch_wait_s": 41}
     plan(config)
     config["reward"]["num_workers"] = 2
     with pytest.raises(ConfigError, match=r"set reward\.num_workers=1"):
