@@ -7,9 +7,14 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from ..errors import InputError, NotFoundError
 from ..scorer import inspect as inspect_checkpoint
+from ..verl.layout import HOME, MANIFEST
+from ..verl.published import shards_of
 from .text import Style, clip, pad, table, terminal_width
 
 
@@ -19,14 +24,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="show what a checkpoint holds",
         description="Lists the buffers of a checkpoint, or shows one of them.",
     )
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="file written by Scorer.snapshot")
+    parser.add_argument(
+        "checkpoint",
+        metavar="CHECKPOINT",
+        help="file written by Scorer.snapshot, or a global_step_N/rankbuffer of a verl run",
+    )
     parser.add_argument("--query-id", metavar="Q", help="show this query's buffer")
     parser.add_argument("--json", action="store_true", help="as JSON, with whole texts")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    found = inspect_checkpoint(args.checkpoint, args.query_id)
+    found = _inspect(Path(args.checkpoint), args.query_id)
     if args.json:
         print(json.dumps(found, ensure_ascii=False))
     elif args.query_id is not None:
@@ -34,6 +43,36 @@ def run(args: argparse.Namespace) -> int:
     else:
         _list(found)
     return 0
+
+
+def _inspect(path: Path, query_id: str | None) -> dict[str, Any]:
+    """What a file holds, or all shards of a directory as if they were one."""
+    if not path.is_dir():
+        return inspect_checkpoint(path, query_id)
+    shards = _shards(path)
+    if query_id is not None:
+        for shard in shards:
+            with suppress(NotFoundError):
+                return inspect_checkpoint(shard, query_id)
+        raise NotFoundError(f"{path}: no shard has a query {query_id!r}")
+    found = [inspect_checkpoint(shard) for shard in shards]
+    queries = [buffer for one in found for buffer in one["queries"]]
+    return {
+        "meta": found[0]["meta"],
+        "queries": sorted(queries, key=lambda buffer: buffer["query_id"]),
+    }
+
+
+def _shards(path: Path) -> list[Path]:
+    """Of a directory with a manifest, or of the one in a global_step_N."""
+    for directory in (path, path / HOME):
+        shards = shards_of(directory)
+        if shards:
+            return shards
+    raise InputError(
+        f"{path}: a directory with no {MANIFEST} that names shards: give a file written by "
+        "Scorer.snapshot, or the global_step_N/rankbuffer of a verl run"
+    )
 
 
 def _list(found: Mapping[str, Any]) -> None:

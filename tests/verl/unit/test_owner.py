@@ -78,6 +78,12 @@ def saved(tmp_path: Path) -> list[int]:
     return [b.step for b in list_bases(next(tmp_path.glob("rankbuffer/run-*/shard-0-of-1")))]
 
 
+def mark(made: Owner) -> int:
+    """What a group that opens now is marked with."""
+    found: int = made._labels(world.rollout("t1"))["mark"]
+    return found
+
+
 def test_a_group_that_opens_while_a_step_is_saved_is_not_part_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
