@@ -160,9 +160,7 @@ def query_id_of(query: Query) -> str:
 
 
 def query_hash(query: Query) -> str:
-    """24 hexadecimal digits. A lone user message is the same query as its text."""
-    if not isinstance(query, str) and len(query) == 1 and query[0].get("role") == "user":
-        query = query[0].get("content", "")
+    """24 hexadecimal digits."""
     return hashlib.sha256(_text(query).encode("utf-8", "replace")).hexdigest()[:24]
 
 

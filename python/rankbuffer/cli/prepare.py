@@ -9,6 +9,7 @@ from ..prepare import LARGE, prepare
 _EPILOG = f"""\
 A row: {{"query_id"?, "query": text or chat messages, "rubrics"?: [{{"text", "weight"}}],
 "ranked"?: [texts, best first], "reference"?}}; replay files are such rows too.
+A query without an id is named after its content, so that it has one buffer in all files.
 Ranked responses above {LARGE:,} bytes go to a side file, which the owner of the buffers
 reads once, because verl copies a row for every rollout.
 """

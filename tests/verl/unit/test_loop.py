@@ -11,9 +11,10 @@ import world
 from trl_rows import conversation
 
 import rankbuffer as rb
-from rankbuffer.loop import run, score_batch, score_rows
+from rankbuffer.loop import query_id_of, run, score_batch, score_rows
 from rankbuffer.trl import AsyncRewardFunction, RewardFunction
 from rankbuffer.trl.rows import response_of, rows_of
+from rankbuffer.verl.queries import query_id
 
 
 def rows(query: str, *texts: str, **columns: Any) -> list[dict[str, Any]]:
@@ -31,6 +32,14 @@ def test_rows_in_any_order_get_their_groups_rewards(scorer: rb.Scorer) -> None:
     rewards = score_batch(scorer, mixed, step=1)
     assert rewards[::2] == expected("a", "A", a)
     assert rewards[1::2] == expected("b", "B", b)
+
+
+def test_without_an_id_a_query_is_named_after_its_content(scorer: rb.Scorer) -> None:
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "A"}]
+    score_batch(scorer, rows("A", "t90", "t10") + [{"query": chat, "response": "t5"}] * 2)
+    names = [query_id_of("A"), query_id_of(chat)]
+    assert [scorer.buffer(name).query for name in names] == ["A", chat]
+    assert rows_of(["A"], ["t1"], {})[0]["query_id"] == query_id({}, {}, "A") == names[0]
 
 
 def test_runs_of_group_size_are_groups_of_their_own(scorer: rb.Scorer) -> None:

@@ -172,6 +172,11 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "+reward.rankbuffer.judge.model=org/model" in printed
     assert "+reward.rankbuffer.method.k0=2" in printed
     assert "reward.reward_manager.module.path=pkg://rankbuffer.verl" in printed
+    assert "trainer.use_v1=False" not in printed
+    assert main(["verl-config", "--v0"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert "trainer.use_v1=False" in printed
+    assert "+hydra.callbacks.rankbuffer._target_=rankbuffer.verl.StartCheck" in printed
     assert main(["verl-config", "a=b"]) == 2
     assert "--check" in capsys.readouterr().err
     assert main(["prepare", str(tmp_path / "none"), "-o", str(tmp_path / "o")]) == 2

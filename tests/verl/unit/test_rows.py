@@ -164,7 +164,6 @@ def test_query_ids() -> None:
     assert query_id({"data_source": "d"}, {"index": 3}, "other prompt") != first
     assert query_id({}, {}, "p") == query_id_of("p") != query_id({}, {}, "q")
     assert query_id({}, {"query_id": float("nan")}, "p") == query_id_of("p")  # a table's None
-    assert query_id_of([{"role": "user", "content": "p"}]) == query_id_of("p")
 
 
 def test_lists_as_parquet_and_json_have_them() -> None:
