@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import rankbuffer as rb
+from rankbuffer.verl.published import shards_of
+from rankbuffer.verl.tracker import step_directories
 
 # How each life ends, and how many workers and owners it has.
 LIVES = [
@@ -84,6 +86,16 @@ def test_the_driver_is_killed_again_and_again(
     print("resumed steps:", resumed)
     assert resumed == sorted(resumed)
     assert resumed[0] == 0 < resumed[1] < resumed[-1]
-    left = [p.name for p in (tmp_path / "checkpoints").glob("global_step_*/rankbuffer")]
-    assert left
-    assert len(list((tmp_path / "checkpoints" / "rankbuffer").iterdir())) == 1
+    root = tmp_path / "checkpoints"
+    for step, directory in sorted(step_directories(root).items()):
+        shards = shards_of(directory / "rankbuffer")
+        assert shards, f"step {step} has no buffers"
+        assert beside(shards) == {k: v for k, v in states[step].items() if v}
+    assert sorted(step_directories(root)) == [2, 4, 6, 8, 10]
+    assert [p for p in root.rglob("*") if p.name.endswith((".tmp", ".old"))] == []
+    assert len(list((root / "rankbuffer").iterdir())) == 1
+
+
+def beside(shards: list[Path]) -> dict[str, Any]:
+    """The buffers in a checkpoint, by query."""
+    return {q["query_id"]: q for shard in shards for q in rb.inspect(shard)["queries"]}
