@@ -1,15 +1,10 @@
-"""A run that was killed anywhere comes back exactly as it was at the step it resumes."""
+"""A run that stopped anywhere comes back exactly as it was at the step it resumes."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import random
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,132 +15,15 @@ from typing import Any
 import pytest
 import world
 from trainee import QUERIES, SAVE_EVERY, Run
+from truth import END, check, complete, truth, unfinished
 
 from rankbuffer.errors import CheckpointError, ConfigError
 from rankbuffer.verl import checkpoints, layout, tracker
 from rankbuffer.verl.owner import Owner
-from rankbuffer.verl.published import publish, shards_of
+from rankbuffer.verl.published import publish
 from rankbuffer.verl.settings import Settings
 
-END = 8
 Go = Callable[[Any], Any]
-
-
-States = dict[int, dict[str, Any]]
-_TRUTH: dict[bool, States] = {}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _record() -> None:
-    async def record(steps: bool) -> None:
-        states = _TRUTH[steps] = {}
-        with TemporaryDirectory() as root:
-            run = Run(Path(root), world.plan(steps=steps), 1)
-            states[0] = run.buffers()
-            for step in range(1, END + 1):
-                await run.train(step)
-                states[step] = run.buffers()
-            await run.close()
-
-    for steps in (True, False):
-        asyncio.run(record(steps))
-
-
-def truth(steps: bool = True) -> States:
-    """The buffers after every step of a run that nobody interrupts.
-
-    ``steps``: whether rows carry their step, which anchors then show.
-    """
-    return _TRUTH[steps]
-
-
-def killed(root: Path, **options: Any) -> bool:
-    """Runs a trainer. Whether it was killed; otherwise it has come to its end."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            str(Path(__file__).parent / "trainee.py"),
-            json.dumps({"root": str(root), "owners": 1, "until": END, **options}),
-        ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-        timeout=120,
-    )
-    assert done.returncode in (0, -signal.SIGKILL)
-    return done.returncode != 0
-
-
-async def check(root: Path, owners: int, *, steps: bool = True) -> int:
-    """Resumes, compares, trains on to the end, compares again. Returns the resumed step."""
-    run = Run(root, world.plan(steps=steps), owners)
-    resumed = run.step
-    assert run.buffers() == truth(steps)[resumed]
-    if resumed:
-        complete(root, resumed)
-    assert unfinished(root) == []
-    await run.train(END)
-    assert run.buffers() == truth(steps)[END]
-    await run.close()
-    for step in range(resumed + SAVE_EVERY, END + 1, SAVE_EVERY):
-        complete(root, step)
-    assert unfinished(root) == []
-    return resumed
-
-
-def complete(root: Path, step: int) -> None:
-    """Asserts that the model of a step has its buffers beside it."""
-    shards = shards_of(root / f"global_step_{step}" / layout.HOME)
-    assert shards, f"step {step} has no buffers"
-
-
-def unfinished(root: Path) -> list[Path]:
-    return [path for path in root.rglob("*") if path.name.endswith((".tmp", ".old"))]
-
-
-@pytest.mark.parametrize("seed", range(24))
-def test_killed_at_any_moment(seed: int, tmp_path: Path) -> None:
-    """In the middle of groups, and of checkpoints: always before its end."""
-    rng = random.Random(seed)
-    steps = rng.random() < 0.5  # rows of the newer trainer carry their step
-    options = {
-        "owners": rng.choice([1, 2, 3]),
-        "steps": steps,
-        "callback": steps and rng.random() < 0.7,
-        "at_once": rng.random() < 0.5,
-        "judge": {"latency_ms": rng.choice([0, 2, 8])},
-    }
-    rollouts = END * len(QUERIES) * 4
-    moment = rng.choice(["rollout", "verdict", "operation"])
-    options[moment] = rng.randrange(1, 40 if moment == "operation" else rollouts)
-    owners = rng.choice([1, 2, 4])
-    print(f"seed {seed}: killed with {options}, resumed with {owners} owners")
-    assert killed(tmp_path, **options), "it was to die on its way"
-    asyncio.run(check(tmp_path, owners, steps=steps))
-
-
-@pytest.mark.parametrize("steps", [True, False])
-@pytest.mark.parametrize("owners", [1, 2])
-def test_killed_between_tracker_and_callback(owners: int, steps: bool, tmp_path: Path) -> None:
-    assert killed(tmp_path, owners=owners, between=4, steps=steps)
-    assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
-    assert asyncio.run(check(tmp_path, 3, steps=steps)) == 4
-
-
-@pytest.mark.parametrize(("owners", "at_once"), [(1, False), (2, False), (2, True)])
-def test_killed_at_every_file_operation_of_a_checkpoint(
-    owners: int, at_once: bool, tmp_path: Path
-) -> None:
-    """Before each of them, hence after the one before. Of the second, which prunes the first."""
-    deaths = 0
-    for operation in range(1, 200):
-        root = tmp_path / str(operation)
-        root.mkdir()
-        options = {"owners": owners, "at_once": at_once, "until": SAVE_EVERY * 2}
-        if not killed(root, operation=operation, after=SAVE_EVERY, **options):
-            break
-        deaths += 1
-        asyncio.run(check(root, 1 + operation % 3))
-    print(f"{deaths} deaths")
-    assert 10 * owners < deaths < 199
 
 
 def test_owners_that_save_at_once_finish_every_checkpoint(

@@ -147,6 +147,8 @@ def kill_around_scoring(run: Run, before: Fuse, after: Fuse) -> None:
 def main() -> None:
     options = json.loads(sys.argv[1])
     plan = world.plan(steps=options.get("steps", True), judge_options=options.get("judge"))
+    if options.get("resuming"):
+        kill_before_operation(Fuse(options["operation"]))
     run = Run(
         Path(options["root"]),
         plan,
@@ -162,7 +164,8 @@ def main() -> None:
 
     async def live() -> None:
         await run.train(options.get("after", 0))
-        kill_before_operation(Fuse(options.get("operation", 0)))
+        if not options.get("resuming"):
+            kill_before_operation(Fuse(options.get("operation", 0)))
         await run.train(options["until"], between)
 
     asyncio.run(live())

@@ -1,0 +1,96 @@
+"""kill -9 of a trainer: in groups, in checkpoints, and between any two of their file operations."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trainee import QUERIES, SAVE_EVERY
+from truth import END, check
+
+
+def killed(root: Path, **options: Any) -> bool:
+    """Runs a trainer. Whether it was killed; otherwise it has come to its end."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(Path(__file__).parent / "trainee.py"),
+            json.dumps({"root": str(root), "owners": 1, "until": END, **options}),
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        timeout=120,
+    )
+    assert done.returncode in (0, -signal.SIGKILL)
+    return done.returncode != 0
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_killed_at_any_moment(seed: int, tmp_path: Path) -> None:
+    """In the middle of groups, and of checkpoints: always before its end."""
+    rng = random.Random(seed)
+    steps = rng.random() < 0.5  # rows of the newer trainer carry their step
+    options = {
+        "owners": rng.choice([1, 2, 3]),
+        "steps": steps,
+        "callback": steps and rng.random() < 0.7,
+        "at_once": rng.random() < 0.5,
+        "judge": {"latency_ms": rng.choice([0, 2, 8])},
+    }
+    rollouts = END * len(QUERIES) * 4
+    moment = rng.choice(["rollout", "verdict", "operation"])
+    options[moment] = rng.randrange(1, 40 if moment == "operation" else rollouts)
+    owners = rng.choice([1, 2, 4])
+    print(f"seed {seed}: killed with {options}, resumed with {owners} owners")
+    assert killed(tmp_path, **options), "it was to die on its way"
+    asyncio.run(check(tmp_path, owners, steps=steps))
+
+
+@pytest.mark.parametrize("steps", [True, False])
+@pytest.mark.parametrize("owners", [1, 2])
+def test_killed_between_tracker_and_callback(owners: int, steps: bool, tmp_path: Path) -> None:
+    assert killed(tmp_path, owners=owners, between=4, steps=steps)
+    assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
+    assert asyncio.run(check(tmp_path, 3, steps=steps)) == 4
+
+
+@pytest.mark.parametrize(("owners", "at_once"), [(1, False), (2, False), (2, True)])
+def test_killed_at_every_file_operation_of_a_checkpoint(
+    owners: int, at_once: bool, tmp_path: Path
+) -> None:
+    """Before each of them, hence after the one before. Of the second, which prunes the first."""
+    deaths = 0
+    for operation in range(1, 200):
+        root = tmp_path / str(operation)
+        root.mkdir()
+        options = {"owners": owners, "at_once": at_once, "until": SAVE_EVERY * 2}
+        if not killed(root, operation=operation, after=SAVE_EVERY, **options):
+            break
+        deaths += 1
+        asyncio.run(check(root, 1 + operation % 3))
+    print(f"{deaths} deaths")
+    assert 10 * owners < deaths < 199
+
+
+def test_killed_at_every_file_operation_of_a_resume(tmp_path: Path) -> None:
+    """Of one that has to put the buffers of its step beside the model."""
+    dead = tmp_path / "dead"
+    assert killed(dead, owners=2, between=4)
+    deaths = 0
+    for operation in range(1, 200):
+        root = tmp_path / str(operation)
+        shutil.copytree(dead, root)
+        if not killed(root, owners=2, operation=operation, resuming=True, until=4):
+            break
+        deaths += 1
+        assert asyncio.run(check(root, 1 + operation % 3)) == 4
+    print(f"{deaths} deaths")
+    assert 20 < deaths < 199
