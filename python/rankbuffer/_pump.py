@@ -85,6 +85,10 @@ class Pending:
         """Gives the group up; whoever waits for it gets CancelledError. Idempotent."""
         self._pump.cancel(self)
 
+    def stop(self) -> None:
+        """Has the library end the group, and leaves it to the library what it came to."""
+        self._pump.stop(self)
+
 
 class Pump:
     """The groups of one scorer that are in flight, by ticket.
@@ -138,6 +142,12 @@ class Pump:
             pending.settle(Outcome(None, errors.CANCELLED, "the group was cancelled"))
             with suppress(ClosedError):  # it has just ended by itself
                 _ffi.library().cancel(self._handle, pending.ticket)
+
+    def stop(self, pending: Pending) -> None:
+        """Ends one group as the library finds it: cancelled, or with a result it already has."""
+        if not _ffi.forked() and pending.ticket.number:
+            with suppress(ClosedError):  # the scorer, or the group
+                _ffi.library().cancel(self.handle(), pending.ticket)
 
     def close(self, deadline_ms: int) -> None:
         """Ends every group in flight with ClosedError, then closes the handle. Idempotent."""

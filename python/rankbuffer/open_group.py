@@ -42,6 +42,13 @@ class _Feed:
         """Gives the group up: whoever waits gets CancelledError, the buffer stays as it is."""
         self._pending.cancel()
 
+    def stop(self) -> None:
+        """Gives the group up unless it is too late to: then it ends with its result.
+
+        Whoever waits learns which, a result or CancelledError, when the library has ended it.
+        """
+        self._pending.stop()
+
     def _add(
         self, response: str, index: int | None, eligible: bool | None, format_score: float | None
     ) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NEVER_MS, World, in_flight
+from known_world import NEVER_MS, World, in_flight
 
 import rankbuffer as rb
 

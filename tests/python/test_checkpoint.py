@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import MIXED, NEVER_MS, World, in_flight, until
+from known_world import MIXED, NEVER_MS, World, in_flight, until
 
 import rankbuffer as rb
 

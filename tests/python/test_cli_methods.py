@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 import pytest
-from conftest import World
+from known_world import World
 
 import rankbuffer as rb
 from rankbuffer.cli import main

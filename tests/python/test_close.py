@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import MIXED, NEVER_MS, World, in_flight, run, until
+from fresh_process import run
+from known_world import MIXED, NEVER_MS, World, in_flight, until
 
 import rankbuffer as rb
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import MIXED, MIXED_RANKS, NEVER_MS, World, in_flight, until
+from known_world import MIXED, MIXED_RANKS, NEVER_MS, World, in_flight, until
 
 import rankbuffer as rb
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import World
+from known_world import World
 
 import rankbuffer as rb
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import run
+from fresh_process import run
 
 # Runs body in a forked child and prints what it printed and how it ended.
 IN_CHILD = """

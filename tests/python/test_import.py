@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import run
+from fresh_process import run
 
 import rankbuffer as rb
 from rankbuffer import _ffi

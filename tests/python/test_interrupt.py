@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import python
+from fresh_process import python
 
 
 def _interrupt(process: subprocess.Popen[str]) -> tuple[list[str], float]:

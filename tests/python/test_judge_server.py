@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from conftest import MIXED, MIXED_RANKS, World
+from known_world import MIXED, MIXED_RANKS, World
 
 import rankbuffer as rb
 

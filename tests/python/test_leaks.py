@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from conftest import MIXED, World, until
+from known_world import MIXED, World, until
 
 import rankbuffer as rb
 from rankbuffer import _ffi

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from conftest import MIXED, MIXED_RANKS, NEVER_MS, World, in_flight, linear, until
+from known_world import MIXED, MIXED_RANKS, NEVER_MS, World, in_flight, linear, until
 
 import rankbuffer as rb
 
@@ -51,6 +51,25 @@ def test_cancelled_by_hand(world: World, query: Build) -> None:
         opening.__exit__(None, None, None)
     until(lambda: in_flight(scorer) == 0)
     assert scorer.buffer("q") == before
+
+
+def test_stopped_in_time_or_too_late(world: World, query: Build) -> None:
+    """It ends at once without a change, or with the result that it has."""
+    scorer = query(latency_ms=NEVER_MS)
+    before = scorer.buffer("q")
+    with scorer.open_group("q", expected=2) as group:
+        group.add(world.group("q", 1.5)[0])
+        group.stop()
+    assert (group.result.status, group.result.applied) == (["cancelled"] * 2, False)
+    assert scorer.buffer("q") == before
+
+    with query().open_group("q", expected=8) as late:
+        for text in world.group("q", *MIXED):
+            late.add(text)
+        until(lambda: late._pending.done)
+        late.stop()
+    assert late.result.status == ["ok"] * 8
+    assert late.result.applied
 
 
 def test_any_order_of_arrival_equals_the_whole_group(world: World, query: Build) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import MIXED, MIXED_RANKS, NEVER_MS, World, linear
+from known_world import MIXED, MIXED_RANKS, NEVER_MS, World, linear
 
 import rankbuffer as rb
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from conftest import World
+from known_world import World
 
 import rankbuffer as rb
 

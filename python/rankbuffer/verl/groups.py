@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from .. import _ffi
-from ..errors import ClosedError, RankBufferError
+from ..errors import RankBufferError
 from ..open_group import AsyncGroup
 from .extra import STATUS, Verdict
 from .rows import Key, Rollout
@@ -84,17 +83,11 @@ class RolloutGroup:
         self._opened.set()
 
     def give_up(self) -> None:
-        """Ends it without a change of the buffer, unless it has made one already.
-
-        Its result tells, which is why it is not the feed that is cancelled here:
-        that would give the result away.
-        """
+        """Ends it without a change of the buffer, unless it has made one already."""
         self.given_up = True
         self.full.set()
         if self._feed is not None:
-            with suppress(ClosedError):
-                pending = self._feed._pending
-                _ffi.library().cancel(self._feed._pump.handle(), pending.ticket)
+            self._feed.stop()
 
     async def join(self, rollout: Rollout, *, padded: bool) -> Member:
         """``padded``: rows may be there twice."""
