@@ -29,7 +29,7 @@ class CheckpointCallback(_Base):  # type: ignore[misc]
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
-        self._plan, self._root, self._at = read_config(config)
+        self._plan, self._root, self._at = read_config(config, whole=True)
         self._compared = False
 
     def on_save(

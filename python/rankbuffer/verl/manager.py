@@ -16,7 +16,7 @@ from . import tracker
 from .extra import Verdict, failed
 from .owner import Owner
 from .rows import Rollout, RowReader
-from .validate import Plan, judge_answers, plan
+from .validate import Plan, judge_answers, plan, start_problems
 
 log = logging.getLogger(__name__)
 
@@ -83,15 +83,17 @@ class RewardManager(RewardManagerBase):  # type: ignore[misc]
         return rm_scores
 
 
-def read_config(config: Any) -> tuple[Plan, Any, tracker.Resume]:
+def read_config(config: Any, *, whole: bool = False) -> tuple[Plan, Any, tracker.Resume]:
     """A trainer's configuration, checked: ours, where checkpoints go, and what is resumed.
 
-    ConfigError says what to override; an endpoint that does not answer is one.
+    ConfigError says what to override; an endpoint that does not answer is one. ``whole``
+    also reads the side files and tries the options of the library, once for all workers.
     """
     plain = OmegaConf.to_container(config, resolve=True)
     assert isinstance(plain, dict)
     ours = plan({str(name): value for name, value in plain.items()})
-    problems = judge_answers(ours.settings.scorer.judge)
+    settings = ours.settings
+    problems = start_problems(settings) if whole else judge_answers(settings.scorer.judge)
     if problems:
         raise ConfigError("\n".join(problems))
     root = tracker.root_of(plain["trainer"])

@@ -61,6 +61,7 @@ def test_a_bad_configuration_stops_the_trainer_on_the_driver(
         (judge(f"{judge_url}/elsewhere"), "reward.rankbuffer.judge.base_url="),
         ([*judge(judge_url), "+reward.rankbuffer.side_file=/no/such"], "/no/such cannot be read"),
         ([*judge(judge_url), "+reward.rankbuffer.metod=scr"], "reward.rankbuffer.metod"),
+        ([*judge(judge_url), "+reward.rankbuffer.method.k0=-1"], "reward.rankbuffer: "),
         ([*judge(judge_url), "data.train_batch_size=500"], "reward.num_workers="),
     ):
         with pytest.raises(ConfigError) as caught:
