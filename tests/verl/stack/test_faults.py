@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,9 @@ def test_a_judge_that_is_down_for_a_step_and_siblings_that_never_come(
     assert set(status.values()) == {"finished"}
     assert {s.reward for s in scored} == {0.0}  # equal in each group: no advantage
     assert {s.extra["rb_status"] for s in scored} == {STATUS["judge_failed"]}
-    assert buffers(loop, ids) == untouched
 
     proxy.down = False
+    assert buffers(loop, ids) == untouched
     scored, status = loop.v1(some, step=3)
     assert set(status.values()) == {"finished"}
     assert {s.extra["rb_group_status"] for s in scored} == {GROUP_STATUS["ok"]}
@@ -139,11 +140,12 @@ def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> Non
     assert all(len(qs) >= 3 for qs in mine.values())
     applied: dict[str, list[tuple[Any, int]]] = {q.query_id: [] for q in queries}
 
-    def step(epoch: int, kill: bool = False) -> dict[str, list[Any]]:
+    def step(epoch: int, kill: Callable[[], None] | None = None) -> dict[str, list[Any]]:
+        pid = pid_of(owners[0])
         refs = {q.query_id: group(loop, q, epoch, f"{q.query_id}-{epoch}") for q in queries}
-        if kill:
-            proxy.until_held(N * len(queries))
-            os.kill(ray.get(owners[0].stats.remote())["pid"], signal.SIGKILL)
+        if kill is not None:
+            kill()
+            os.kill(pid, signal.SIGKILL)
             proxy.let_go()
         done = {i: ray.get(r, timeout=120) for i, r in refs.items()}
         for q in queries:
@@ -156,7 +158,7 @@ def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> Non
     step(0)
     assert all(len(groups) == 1 for groups in applied.values())
     proxy.hold()
-    done = step(1, kill=True)
+    done = step(1, kill=lambda: proxy.until_held(N * len(queries)))
     for q in mine[0]:
         assert numbers(done[q.query_id]) == ({STATUS["lost"]}, {GROUP_STATUS["lost"]})
         assert {o["reward_score"] for o in done[q.query_id]} == {0.0}
@@ -164,6 +166,31 @@ def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> Non
         assert numbers(done[q.query_id]) == ({STATUS["ok"]}, {GROUP_STATUS["ok"]})
     step(2)  # the owner is back, with what it had
     assert [len(applied[q.query_id]) for q in mine[0]] == [2] * len(mine[0])
+    # At any moment: while rollouts come, while groups commit, while verdicts go back.
+    seed = random.randrange(2**32)
+    moments = random.Random(seed)
+    for epoch in range(3, 8):
+        step(epoch, kill=lambda: time.sleep(moments.uniform(0.0, 0.6)))
+        kept = sum((q, epoch) in applied[q.query_id] for q in mine[0])
+        print(f"killed: {kept} of {len(mine[0])} groups have their rewards")
+    assert buffers(loop, applied) == reference(applied, proxy.url), f"seed {seed}"
+
+
+def test_a_call_is_cancelled(loop: Loop, queries: list[Any], proxy: Proxy) -> None:
+    """Its rollout had been handed over: the siblings do not feel it."""
+    loop.owners()  # all have asked whether the judge is there
+    proxy.hold()
+    refs = group(loop, queries[0], 0, "u")
+    proxy.until_held(N)
+    gone, stay = refs[:2], refs[2:]  # one in each worker
+    for ref in gone:
+        ray.cancel(ref)
+    for ref in gone:
+        with pytest.raises(ray.exceptions.TaskCancelledError):
+            ray.get(ref, timeout=60)
+    proxy.let_go()
+    assert numbers(ray.get(stay, timeout=60)) == ({STATUS["ok"]}, {GROUP_STATUS["ok"]})
+    applied = {queries[0].query_id: [(queries[0], 0)]}
     assert buffers(loop, applied) == reference(applied, proxy.url)
 
 
@@ -270,6 +297,17 @@ def test_a_reward_worker_is_killed_with_rollouts_in_it(
     assert all((q, 2) not in applied[q.query_id] for q in queries[:6])
     assert step(3) == 0
     assert buffers(loop, applied) == reference(applied, proxy.url)
+
+
+def pid_of(owner: Any, seconds: float = 60.0) -> int:
+    """Of the life that answers, which may still be starting."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return int(ray.get(owner.stats.remote())["pid"])
+        except ray.exceptions.ActorUnavailableError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
 
 
 def _pid(worker: Any) -> int:
