@@ -115,7 +115,7 @@ class OwnerActor:
         await self._silence.wait()
         log.warning("rankbuffer: no reward worker is left: an owner of buffers ends")
         # Nobody waits for what it may still be judging, and the journal has the rest.
-        # exit_actor() would leave it to Ray's mood when this task is not a call of Ray's.
+        # exit_actor() is for calls, and this task is none.
         ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
 
 

@@ -173,6 +173,7 @@ def test_an_owner_is_killed(loop: Loop, queries: list[Any], proxy: Proxy) -> Non
         step(epoch, kill=lambda: time.sleep(moments.uniform(0.0, 0.6)))
         kept = sum((q, epoch) in applied[q.query_id] for q in mine[0])
         print(f"killed: {kept} of {len(mine[0])} groups have their rewards")
+    pid_of(owners[0])
     assert buffers(loop, applied) == reference(applied, proxy.url), f"seed {seed}"
 
 
