@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ._content import PLACE, ContentCheck, reference, rubrics, texts
 from ._encode import query as check_query
+from ._messages import Prompt, prompt_of
 from ._whole import replacing, write_whole
 from .errors import ConfigError, InputError
 from .jsonl import read_jsonl, surrogate
 from .loop import query_id_of
-from .verl.content import PLACE, ContentCheck, reference, rubrics, texts
-from .verl.queries import Prompt, prompt_of
 
 LARGE = 4096
 """Bytes of ranked responses from which they go to a side file: rows are copied for each rollout."""

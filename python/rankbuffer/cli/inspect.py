@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import InputError, NotFoundError
 from ..scorer import inspect as inspect_checkpoint
-from ..verl.layout import HOME, MANIFEST
-from ..verl.published import shards_of
+from ..verl.files.layout import HOME, MANIFEST
+from ..verl.files.published import shards_of
 from .text import Style, clip, pad, table, terminal_width
 
 

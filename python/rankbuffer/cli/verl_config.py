@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..methods import METHODS
-from ..verl.overrides import check, overrides
+from ..verl.config.overrides import check, overrides
 from .options import UsageError, option, positive
 
 _EPILOG = """\

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._content import rubrics, texts
 from .._encode import eligible
+from .._messages import prompt_of
 from ..loop import query_id_of
 from ..types import Query
-from ..verl.queries import prompt_of, rubrics, texts
 
 
 def rows_of(

@@ -8,10 +8,10 @@ from typing import Any
 import ray
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback as _Base
 
-from .layout import HOME
+from .files.layout import HOME
+from .files.published import published_by
+from .files.tracker import step_directory
 from .manager import read_config
-from .published import published_by
-from .tracker import step_directory
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class CheckpointCallback(_Base):  # type: ignore[misc]
         if self._plan.workers == 1:
             calls = [_worker(trainer).__ray_call__.remote(_call, method, *args)]
         else:
-            from .actors import find_owners
+            from .actors.owners import find_owners
 
             owners = find_owners(self._plan, self._root)
             calls = [getattr(owner, method).remote(*args) for owner in owners]

@@ -12,11 +12,11 @@ from omegaconf import OmegaConf
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from ..errors import ConfigError, RankBufferError
-from . import tracker
-from .extra import Verdict, failed
+from .config.validate import Plan, judge_answers, plan, start_problems
+from .files import tracker
 from .owner import Owner
-from .rows import Rollout, RowReader
-from .validate import Plan, judge_answers, plan, start_problems
+from .rollouts.rows import Rollout, RowReader
+from .verdict import Verdict, failed
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class RewardManager(RewardManagerBase):  # type: ignore[misc]
             self.owner = Owner(self.plan, self.root, at, uuid.uuid4().hex[:12])
             self._owners = self.owner
         else:
-            from .actors import RemoteOwners
+            from .actors.owners import RemoteOwners
 
             self._owners = RemoteOwners(self.plan, self.root, at)
 

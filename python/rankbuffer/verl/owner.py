@@ -9,14 +9,14 @@ from typing import Any
 
 from ..errors import RankBufferError
 from ..scorer import Scorer
-from .answered import answered, label
-from .checkpoints import Checkpoints
-from .extra import Verdict
-from .queries import SideFile
-from .rendezvous import Rendezvous
-from .rows import Key, Rollout
-from .tracker import Resume
-from .validate import Plan
+from .config.validate import Plan
+from .files.checkpoints import Checkpoints
+from .files.tracker import Resume
+from .groups.answered import answered, label
+from .groups.rendezvous import Rendezvous
+from .rollouts.queries import SideFile
+from .rollouts.rows import Key, Rollout
+from .verdict import Verdict
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ class StartCheck:
         from omegaconf import OmegaConf
 
         from ..errors import ConfigError
-        from .overrides import verify
+        from .config.overrides import verify
 
         ours = OmegaConf.masked_copy(config, [name for name in config if name != "hydra"])
         plain = OmegaConf.to_container(ours, resolve=True)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from rankbuffer.verl import callback, tracker
+from rankbuffer.verl import callback
+from rankbuffer.verl.files import tracker
 from rankbuffer.verl.owner import Owner
 
 

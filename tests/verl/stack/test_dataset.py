@@ -15,9 +15,9 @@ import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
 from rankbuffer.loop import query_id_of
 from rankbuffer.prepare import Prepared, prepare
-from rankbuffer.verl.queries import QueryData, SideFile
-from rankbuffer.verl.rows import Rollout, RowReader
-from rankbuffer.verl.settings import Settings
+from rankbuffer.verl.config.settings import Settings
+from rankbuffer.verl.rollouts.queries import QueryData, SideFile
+from rankbuffer.verl.rollouts.rows import Rollout, RowReader
 from verl import DataProto
 
 LONG = ["long and good " * 200, "long and bad " * 200]

@@ -16,8 +16,8 @@ from proxy import Proxy
 from stack import Loop, StubLLM, buffers, config, judge, row, send
 
 import rankbuffer as rb
-from rankbuffer.verl.actors import shard_of
-from rankbuffer.verl.extra import GROUP_STATUS, KEYS, STATUS
+from rankbuffer.verl.actors.owners import shard_of
+from rankbuffer.verl.verdict import GROUP_STATUS, KEYS, STATUS
 
 N = 8
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import rankbuffer
-from rankbuffer.verl.extra import GROUP_STATUS, KEYS, STATUS
-from rankbuffer.verl.settings import RendezvousSettings
+from rankbuffer.verl.config.settings import RendezvousSettings
+from rankbuffer.verl.verdict import GROUP_STATUS, KEYS, STATUS
 
 ROOT = Path(__file__).resolve().parents[3]
 ENDPOINT = "http://localhost:8000/v1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rankbuffer.verl.overrides import check, overrides
+from rankbuffer.verl.config.overrides import check, overrides
 
 
 def fresh(code: str, **env: str) -> str:
@@ -101,7 +101,7 @@ def test_a_bad_configuration_stops_the_older_trainer_before_it_starts(
 
 def test_rankbuffer_imports_no_trainer() -> None:
     code = (
-        "import sys, rankbuffer, rankbuffer.verl, rankbuffer.verl.settings, rankbuffer.cli\n"
+        "import sys, rankbuffer, rankbuffer.verl, rankbuffer.verl.config.settings, rankbuffer.cli\n"
         "print([m for m in ('verl', 'ray', 'torch', 'trl') if m in sys.modules])"
     )
     assert fresh(code) == "[]"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from stack import IMPORTLIB, Loop, StubLLM, buffers, config, judge
 
-from rankbuffer.verl.extra import KEYS
+from rankbuffer.verl.verdict import KEYS
 
 CASES = {
     "register-1": [],

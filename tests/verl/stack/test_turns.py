@@ -11,8 +11,8 @@ from bytetok import QWEN_LIKE, tokenizer
 
 import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
-from rankbuffer.verl.rows import RowReader
-from rankbuffer.verl.settings import RendezvousSettings, Settings
+from rankbuffer.verl.config.settings import RendezvousSettings, Settings
+from rankbuffer.verl.rollouts.rows import RowReader
 from verl import DataProto
 
 TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>"]

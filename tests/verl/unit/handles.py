@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from rankbuffer.verl.desk import Desk
+from rankbuffer.verl.actors.desk import Desk
 
 
 class Ray:

@@ -11,12 +11,12 @@ import pytest
 from handles import Ray, until
 from world import rollout
 
-from rankbuffer.verl import link as link_module
-from rankbuffer.verl.desk import Desk
-from rankbuffer.verl.extra import LOST, STATUS, Verdict
-from rankbuffer.verl.link import Link
-from rankbuffer.verl.rows import Key, Rollout
-from rankbuffer.verl.silence import Silence
+from rankbuffer.verl.actors import link as link_module
+from rankbuffer.verl.actors.desk import Desk
+from rankbuffer.verl.actors.link import Link
+from rankbuffer.verl.actors.silence import Silence
+from rankbuffer.verl.rollouts.rows import Key, Rollout
+from rankbuffer.verl.verdict import LOST, STATUS, Verdict
 
 Run = Callable[[Any], Any]
 

@@ -14,7 +14,7 @@ import rankbuffer as rb
 from rankbuffer.loop import query_id_of, run, score_batch, score_rows
 from rankbuffer.trl import AsyncRewardFunction, RewardFunction
 from rankbuffer.trl.rows import response_of, rows_of
-from rankbuffer.verl.queries import query_id
+from rankbuffer.verl.rollouts.queries import query_id
 
 
 def rows(query: str, *texts: str, **columns: Any) -> list[dict[str, Any]]:

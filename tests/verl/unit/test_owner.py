@@ -17,10 +17,10 @@ import pytest
 import world
 
 from rankbuffer.errors import InputError
-from rankbuffer.verl.layout import list_bases
+from rankbuffer.verl.files.layout import list_bases
+from rankbuffer.verl.files.tracker import Resume
 from rankbuffer.verl.owner import Owner
-from rankbuffer.verl.queries import QueryData
-from rankbuffer.verl.tracker import Resume
+from rankbuffer.verl.rollouts.queries import QueryData
 
 
 def owner(tmp_path: Path, side: str | None = None) -> Owner:

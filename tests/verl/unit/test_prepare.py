@@ -13,9 +13,9 @@ from rankbuffer.errors import ConfigError, InputError
 from rankbuffer.loop import query_id_of
 from rankbuffer.prepare import Prepared, prepare
 from rankbuffer.replay import SAMPLE, read_replay
-from rankbuffer.verl.overrides import overrides, workers
-from rankbuffer.verl.queries import QueryData, SideFile, query_data
-from rankbuffer.verl.validate import fits
+from rankbuffer.verl.config.overrides import overrides, workers
+from rankbuffer.verl.config.validate import fits
+from rankbuffer.verl.rollouts.queries import QueryData, SideFile, query_data
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -208,7 +208,7 @@ def test_a_whole_config_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_overrides_are_read_by_verl() -> None:
     pytest.importorskip("verl")
-    from rankbuffer.verl.overrides import check
+    from rankbuffer.verl.config.overrides import check
 
     for importlib in (False, True):
         given = overrides(

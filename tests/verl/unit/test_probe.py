@@ -15,9 +15,9 @@ import rankbuffer as rb
 from rankbuffer import _ffi
 from rankbuffer.config import ScorerConfig
 from rankbuffer.errors import InputError
-from rankbuffer.verl.probe import judge_answers, start_problems
-from rankbuffer.verl.queries import SideFile
-from rankbuffer.verl.settings import Settings
+from rankbuffer.verl.config.probe import judge_answers, start_problems
+from rankbuffer.verl.config.settings import Settings
+from rankbuffer.verl.rollouts.queries import SideFile
 
 NOTHING = (404, {"detail": "Not Found"})
 YES = (200, {"choices": [{"message": {"role": "assistant", "content": "yes"}}]})

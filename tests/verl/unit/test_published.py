@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rankbuffer.errors import CheckpointError
-from rankbuffer.verl.layout import Shard
-from rankbuffer.verl.published import prune_published, prune_staging, publish, shards_of
+from rankbuffer.verl.files.layout import Shard
+from rankbuffer.verl.files.published import prune_published, prune_staging, publish, shards_of
 
 
 def base(tmp_path: Path, shard: Shard) -> Path:

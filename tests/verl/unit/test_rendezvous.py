@@ -13,11 +13,11 @@ from world import RANKED, judge, rollout, world_scorer
 
 import rankbuffer as rb
 from rankbuffer._pump import Pump
-from rankbuffer.verl.extra import GROUP_STATUS, LOST, STATUS, Verdict
-from rankbuffer.verl.lost import Lost
-from rankbuffer.verl.rendezvous import Rendezvous
-from rankbuffer.verl.rows import Rollout
-from rankbuffer.verl.settings import RendezvousSettings
+from rankbuffer.verl.config.settings import RendezvousSettings
+from rankbuffer.verl.groups.lost import Lost
+from rankbuffer.verl.groups.rendezvous import Rendezvous
+from rankbuffer.verl.rollouts.rows import Rollout
+from rankbuffer.verl.verdict import GROUP_STATUS, LOST, STATUS, Verdict
 
 Run = Callable[[Any], Any]
 TEXTS = ["t90", "t50", "t30", "t10"]

@@ -18,10 +18,10 @@ from trainee import QUERIES, SAVE_EVERY, Run
 from truth import END, check, complete, truth, unfinished
 
 from rankbuffer.errors import CheckpointError, ConfigError
-from rankbuffer.verl import checkpoints, layout, tracker
+from rankbuffer.verl.config.settings import Settings
+from rankbuffer.verl.files import checkpoints, layout, tracker
+from rankbuffer.verl.files.published import publish
 from rankbuffer.verl.owner import Owner
-from rankbuffer.verl.published import publish
-from rankbuffer.verl.settings import Settings
 
 Go = Callable[[Any], Any]
 

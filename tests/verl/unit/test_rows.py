@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 import world
 
+from rankbuffer._content import rubrics, texts
+from rankbuffer._messages import prompt_of
 from rankbuffer.errors import InputError
 from rankbuffer.loop import query_id_of
-from rankbuffer.verl.queries import prompt_of, query_id, rubrics, texts
-from rankbuffer.verl.rows import RowReader, is_validation
+from rankbuffer.verl.rollouts.queries import query_id
+from rankbuffer.verl.rollouts.rows import RowReader, is_validation
 
 
 class Tokens(list[int]):

@@ -11,13 +11,13 @@ import pytest
 import world
 from handles import Ray, until
 
-from rankbuffer.verl import link as link_module
-from rankbuffer.verl.desk import Desk
-from rankbuffer.verl.extra import GROUP_STATUS, LOST, Verdict
-from rankbuffer.verl.link import Link
+from rankbuffer.verl.actors import link as link_module
+from rankbuffer.verl.actors.desk import Desk
+from rankbuffer.verl.actors.link import Link
+from rankbuffer.verl.files.tracker import Resume
 from rankbuffer.verl.owner import Owner
-from rankbuffer.verl.rows import Rollout
-from rankbuffer.verl.tracker import Resume
+from rankbuffer.verl.rollouts.rows import Rollout
+from rankbuffer.verl.verdict import GROUP_STATUS, LOST, Verdict
 
 Run = Callable[[Any], Any]
 TEXTS = ["t90", "", "t50", "t50"]  # an empty one, and two that wrote the same

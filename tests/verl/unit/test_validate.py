@@ -10,9 +10,9 @@ import pytest
 
 import rankbuffer as rb
 from rankbuffer.errors import ConfigError
-from rankbuffer.verl.settings import Settings
-from rankbuffer.verl.tracker import resume, root_of
-from rankbuffer.verl.validate import fits, plan
+from rankbuffer.verl.config.settings import Settings
+from rankbuffer.verl.config.validate import fits, plan
+from rankbuffer.verl.files.tracker import resume, root_of
 
 GOOD: dict[str, Any] = {
     "reward": {

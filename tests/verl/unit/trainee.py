@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import world
 
-from rankbuffer.verl import tracker
+from rankbuffer.verl.config.validate import Plan
+from rankbuffer.verl.files import tracker
 from rankbuffer.verl.owner import Owner
-from rankbuffer.verl.validate import Plan
 
 QUERIES = [f"query {i}" for i in range(6)]
 SAVE_EVERY = 2

@@ -12,8 +12,8 @@ from typing import Any
 import world
 from trainee import SAVE_EVERY, Run
 
-from rankbuffer.verl import layout
-from rankbuffer.verl.published import shards_of
+from rankbuffer.verl.files import layout
+from rankbuffer.verl.files.published import shards_of
 
 END = 8
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
-from rankbuffer.verl.queries import QueryData
-from rankbuffer.verl.rows import Rollout
-from rankbuffer.verl.settings import CheckpointSettings, RendezvousSettings, Settings
-from rankbuffer.verl.validate import Plan
+from rankbuffer.verl.config.settings import CheckpointSettings, RendezvousSettings, Settings
+from rankbuffer.verl.config.validate import Plan
+from rankbuffer.verl.rollouts.queries import QueryData
+from rankbuffer.verl.rollouts.rows import Rollout
 
 QUALITIES = {f"t{i}": float(i) for i in range(100)}
 RANKED = ["t80", "t60", "t40", "t20"]

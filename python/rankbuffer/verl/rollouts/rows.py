@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._encode import eligible
-from ..errors import InputError
+from ..._encode import eligible
+from ...errors import InputError
+from ..config.settings import Settings
 from .queries import QueryData, query_data
-from .settings import Settings
 from .turns import TurnReader
 
 log = logging.getLogger(__name__)

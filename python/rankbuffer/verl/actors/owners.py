@@ -27,14 +27,14 @@ from typing import Any
 
 import ray
 
+from ..config.validate import Plan
+from ..files.tracker import Resume
+from ..owner import Owner
+from ..rollouts.rows import Key, Rollout
+from ..verdict import Verdict
 from .desk import Desk, Handed, Ready
-from .extra import Verdict
 from .link import Link
-from .owner import Owner
-from .rows import Key, Rollout
 from .silence import Silence
-from .tracker import Resume
-from .validate import Plan
 
 log = logging.getLogger(__name__)
 

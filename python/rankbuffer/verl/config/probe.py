@@ -13,11 +13,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from ..config import ScorerConfig
-from ..errors import JudgeError, RankBufferError
-from ..judges import Judge, SimulatedJudge
-from ..scorer import Scorer
-from .queries import SideFile
+from ...config import ScorerConfig
+from ...errors import JudgeError, RankBufferError
+from ...judges import Judge, SimulatedJudge
+from ...scorer import Scorer
+from ..rollouts.queries import SideFile
 from .settings import PREFIX, Settings
 
 _START_S = 120.0

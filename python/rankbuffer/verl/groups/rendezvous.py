@@ -14,14 +14,14 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import JudgeError, RankBufferError
-from ..scorer import Scorer
-from ..types import GroupResult
-from .extra import LOST, Verdict, failed, verdicts
-from .groups import EndedGroup, RolloutGroup, find
+from ...errors import JudgeError, RankBufferError
+from ...scorer import Scorer
+from ...types import GroupResult
+from ..config.settings import RendezvousSettings
+from ..rollouts.rows import Key, Rollout
+from ..verdict import LOST, Verdict, failed, verdicts
+from .group import EndedGroup, RolloutGroup, find
 from .lost import Lost
-from .rows import Key, Rollout
-from .settings import RendezvousSettings
 
 log = logging.getLogger(__name__)
 

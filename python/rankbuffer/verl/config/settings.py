@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NoReturn, TypeVar
 
-from ..config import ScorerConfig
-from ..errors import ConfigError, RankBufferError
+from ...config import ScorerConfig
+from ...errors import ConfigError, RankBufferError
 from .config_file import PREFIX as PREFIX
 from .config_file import with_file
 

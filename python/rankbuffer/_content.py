@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._encode import number
-from ..errors import InputError
-from ..judges import SimulatedJudge
-from ..scorer import Scorer
+from ._encode import number
+from .errors import InputError
+from .judges import SimulatedJudge
+from .scorer import Scorer
 
 PLACE = "extra_info."
 """Where verl's rows have it; the names of fields in errors begin with it."""

@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import CheckpointError, ClosedError, RankBufferError
-from ..scorer import Scorer
+from ...errors import CheckpointError, ClosedError, RankBufferError
+from ...scorer import Scorer
+from ..config.validate import Plan
 from .layout import Base
 from .published import prune_published, prune_staging, publish
 from .runs import ShardFiles, Sources, complete_run, create_run, find_run, sources
 from .tracker import Resume, Tracker, step_directories
-from .validate import Plan
 
 log = logging.getLogger(__name__)
 

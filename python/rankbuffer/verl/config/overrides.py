@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import ConfigError
+from ...errors import ConfigError
 from .config_file import PREFIX, read_yaml
 from .inflight import fits
 from .validate import Plan, plan, start_problems

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
+from ...errors import ConfigError
 
 PREFIX = "reward.rankbuffer"
 """Where our options live; errors name them by their full path, as overrides do."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ..errors import RankBufferError
-from ..open_group import AsyncGroup
-from .extra import STATUS, Verdict
-from .rows import Key, Rollout
+from ...errors import RankBufferError
+from ...open_group import AsyncGroup
+from ..rollouts.rows import Key, Rollout
+from ..verdict import STATUS, Verdict
 
 log = logging.getLogger(__name__)
 

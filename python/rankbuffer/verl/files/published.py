@@ -11,8 +11,8 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from .._whole import replacing, sync_directory
-from ..errors import CheckpointError
+from ..._whole import replacing, sync_directory
+from ...errors import CheckpointError
 from .layout import FORMAT, HOME, MANIFEST, Shard, read_json, shard_name, write_json
 from .tracker import step_directories, step_directory
 

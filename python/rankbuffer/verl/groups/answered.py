@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from ..types import GroupResult
-from .extra import Verdict, verdicts
-from .groups import EndedGroup, Member
-from .rows import Key, Rollout
+from ...types import GroupResult
+from ..rollouts.rows import Key, Rollout
+from ..verdict import Verdict, verdicts
+from .group import EndedGroup, Member
 
 _LABEL_BYTES = 512
 

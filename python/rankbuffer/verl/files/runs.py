@@ -6,8 +6,8 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .._whole import write_whole
-from ..errors import CheckpointError
+from ..._whole import write_whole
+from ...errors import CheckpointError
 from .layout import (
     COMPLETE,
     FORMAT,

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import InputError
-from ..jsonl import read_jsonl, surrogate
-from ..loop import query_hash, query_id_of
-from .content import PLACE, ContentCheck, reference
-from .content import rubrics as rubrics
-from .content import texts as texts
-
-Prompt = str | list[dict[str, str]]
+from ..._content import PLACE, ContentCheck, reference, rubrics, texts
+from ..._messages import Prompt, prompt_of
+from ...errors import InputError
+from ...jsonl import read_jsonl, surrogate
+from ...loop import query_hash, query_id_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,47 +109,3 @@ def query_id(row: Mapping[str, Any], info: Mapping[str, Any], prompt: Prompt) ->
         return query_id_of(prompt)
     source = row.get("data_source")
     return f"{source if source is not None else 'data'}/{index}/{query_hash(prompt)[:8]}"
-
-
-def prompt_of(raw: Any, multimodal: str) -> Prompt:
-    """Chat messages as the judge sees them: a lone user message is just its text."""
-    if raw is None:
-        raise InputError("raw_prompt: missing; set data.return_raw_chat=True")
-    if isinstance(raw, str):
-        return raw
-    messages = [_message(m, i, multimodal) for i, m in enumerate(raw)]
-    if not any(m["content"].strip() for m in messages):
-        raise InputError("raw_prompt: holds no text for the judge to read")
-    if len(messages) == 1 and messages[0]["role"] == "user":
-        return messages[0]["content"]
-    return messages
-
-
-def _message(message: Any, i: int, multimodal: str) -> dict[str, str]:
-    if not isinstance(message, Mapping) or "role" not in message:
-        raise InputError(f"raw_prompt[{i}]: must be a chat message with role and content")
-    content = message.get("content")
-    if content is None:
-        content = ""
-    if not isinstance(content, str):
-        content = _parts(content, i, multimodal)
-    return {"role": str(message["role"]), "content": content}
-
-
-def _parts(parts: Any, i: int, multimodal: str) -> str:
-    """The text of a multimodal message, with a word in the place of what has none."""
-    out, has_text = [], False
-    for part in parts:
-        kind = part.get("type", "text") if isinstance(part, Mapping) else "text"
-        if kind == "text":
-            text = part if isinstance(part, str) else str(part.get("text") or "")
-            has_text = has_text or bool(text.strip())
-            out.append(text)
-        elif multimodal == "refuse":
-            raise InputError(
-                f"raw_prompt[{i}]: has a part of type {kind!r}, which the judge cannot see; "
-                "reward.rankbuffer.rendezvous.multimodal=text shows it the text parts alone"
-            )
-        else:
-            out.append(f"[{kind}]")
-    return "\n".join(out) if has_text else ""

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ..groups.lost import Lost
+from ..rollouts.rows import Rollout
+from ..verdict import LOST, Verdict, failed
 from .desk import Handed
-from .extra import LOST, Verdict, failed
-from .lost import Lost
-from .rows import Rollout
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .rows import Key
+from ..rollouts.rows import Key
 
 _REMEMBERED = 16_384
 """More than are in flight at once; a run that meets many deaths forgets the oldest."""

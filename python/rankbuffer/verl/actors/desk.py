@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .extra import LOST, Verdict, failed
-from .rows import Key, Rollout
+from ..rollouts.rows import Key, Rollout
+from ..verdict import LOST, Verdict, failed
 
 log = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._whole import write_whole
-from ..errors import CheckpointError
+from ..._whole import write_whole
+from ...errors import CheckpointError
 from .tracker import Signature
 
 FORMAT = 1

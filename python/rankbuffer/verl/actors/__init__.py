@@ -1,0 +1,1 @@
+"""Owners of buffers as Ray actors, for several reward workers."""

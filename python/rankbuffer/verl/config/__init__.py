@@ -1,0 +1,1 @@
+"""The configuration under ``reward.rankbuffer``: read, checked and written."""

@@ -1,0 +1,1 @@
+"""Buffers in files beside the trainer's checkpoints."""

@@ -1,0 +1,1 @@
+"""The rollouts of a uid come together and are scored as a group."""

@@ -1,0 +1,1 @@
+"""Rows of verl's reward loop as rollouts."""
