@@ -363,14 +363,15 @@ int32_t rb_journal(rb_handle scorer, const char *path, const char *snapshot);
  *
  *   sources  {"checkpoints": [path], "journals": [path, oldest first],
  *             "until"?: {"step": n} or {"mark": n},
- *             "shard"?: {"index", "count"}}
+ *             "shard"?: {"index", "count"}, "answers"?: n}
  *   out      {"queries", "entries", "skipped", "torn", "answered"}: queries now
  *            known, journal entries applied and left out, and whether a journal
  *            ended within an entry, as the death of its writer leaves it; then
  *            [{"label", "query_id", "result", "responses"}], the groups with a label
  *            whose entries were applied, in the order of the journals: the result
  *            byte for byte as rb_poll gave it or would have, and of each response the
- *            first 24 hex digits of the SHA-256 of its text as it was handed in
+ *            first 24 hex digits of the SHA-256 of its text as it was handed in;
+ *            with "answers" the newest n alone
  *
  * "until" leaves out the groups of steps above n, those without a step if their
  * "mark" is not below n; or all groups whose "mark" is not below n. "shard" keeps

@@ -67,3 +67,15 @@ func answeredOf(all []Answered, e checkpoint.Entry) []Answered {
 		Label: e.Answer.Label, QueryID: e.Record.Query.ID, Result: e.Answer.Result, Responses: e.Answer.Responses,
 	})
 }
+
+// slack is how many answers more are held while they are read, so that dropping
+// the older ones stays cheap.
+const slack = 1024
+
+// newest keeps the last ones, once there are more than the limit and its slack.
+func newest(all []Answered, limit *int, slack int) []Answered {
+	if limit == nil || len(all) <= *limit+slack {
+		return all
+	}
+	return slices.Clone(all[len(all)-*limit:])
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,46 @@ func TestJournalAnswersOpenGroup(t *testing.T) {
 	got := answered(t, ranked4, path)["open"]
 	if string(got.Result) != string(polled) || !reflect.DeepEqual(got.Responses, digests("\u00e9", "", "t25")) {
 		t.Errorf("got  %s %v\nwant %s", got.Result, got.Responses, polled)
+	}
+}
+
+// Who restarts needs the newest answers, and a long journal holds many.
+func TestTheNewestAnswers(t *testing.T) {
+	e, path := journalled(t, ranked4, nil)
+	for i := range 5 {
+		if _, err := e.Score(t.Context(), of("q", "t15", "t25").with("label", fmt.Sprint(i)).json()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		limit any
+		want  []string
+	}{{0, []string{}}, {2, []string{"3", "4"}}, {5, []string{"0", "1", "2", "3", "4"}}, {9, []string{"0", "1", "2", "3", "4"}}, {nil, []string{"0", "1", "2", "3", "4"}}} {
+		sources := map[string]any{"journals": []string{path}}
+		if c.limit != nil {
+			sources["answers"] = c.limit
+		}
+		got := []string{}
+		for _, a := range restoreFrom(t, open(t, ranked4, nil), sources).Answered {
+			got = append(got, a.Label)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v: got %v, want %v", c.limit, got, c.want)
+		}
+	}
+	_, err := open(t, ranked4, nil).RestoreFrom([]byte(`{"journals": [], "answers": -1}`))
+	if err == nil || !strings.Contains(err.Error(), "answers: -1 is below 0") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNewestHoldsNoMoreThanItsSlack(t *testing.T) {
+	limit, all := 3, []Answered{}
+	for i := range 20 {
+		all = newest(append(all, Answered{Label: fmt.Sprint(i)}), &limit, 4)
+		if len(all) > 7 || all[len(all)-1].Label != fmt.Sprint(i) || len(all) < min(i+1, 3) {
+			t.Fatalf("after %d: %+v", i, all)
+		}
 	}
 }
 

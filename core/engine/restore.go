@@ -17,6 +17,7 @@ type restoreJSON struct {
 	Journals    []string   `json:"journals"` // oldest first
 	Until       *untilJSON `json:"until"`
 	Shard       *shardJSON `json:"shard"`
+	Answers     *int       `json:"answers"` // how many of the newest are told; nil: all
 }
 
 // untilJSON keeps the entries of steps up to Step, those without a step by their
@@ -55,6 +56,9 @@ func (r restoreJSON) check() error {
 	if s := r.Shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
 		return fmt.Errorf("restore: shard: index %d of count %d", s.Index, s.Count)
 	}
+	if r.Answers != nil && *r.Answers < 0 {
+		return fmt.Errorf("restore: answers: %d is below 0", *r.Answers)
+	}
 	return nil
 }
 
@@ -65,7 +69,7 @@ type Restored struct {
 	Skipped int  `json:"skipped"` // beyond until, or of another shard
 	Torn    bool `json:"torn"`    // a journal ended within an entry
 
-	Answered []Answered `json:"answered"` // by the entries that were applied, in their order
+	Answered []Answered `json:"answered"` // by the entries that were applied, the newest last
 }
 
 // RestoreFrom replaces every query's state by that of checkpoints and of the
@@ -117,7 +121,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			}
 			all[c.Record.Query.ID] = c.Record
 			found.Entries++
-			found.Answered = answeredOf(found.Answered, c)
+			found.Answered = newest(answeredOf(found.Answered, c), from.Answers, slack)
 			return nil
 		})
 		if err != nil {
@@ -128,6 +132,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			return nil, found, err
 		}
 	}
+	found.Answered = newest(found.Answered, from.Answers, 0)
 	records := make([]buffer.Record, 0, len(all))
 	for _, r := range all {
 		records = append(records, r)

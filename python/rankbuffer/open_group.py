@@ -294,7 +294,7 @@ class OpenGroup:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name in ("add", "add_nowait", "wait", "result", "cancel"):
+            if name in ("add", "add_nowait", "wait", "result", "cancel", "stop"):
                 raise RankBufferError(
                     f"open_group() is to be entered, and {name} is what that gives: "
                     "`with scorer.open_group(...) as group: group.add(text)`, or `async with`"

@@ -291,6 +291,7 @@ class Scorer:
         until_step: int | None = None,
         until_mark: int | None = None,
         shard: tuple[int, int] | None = None,
+        answers: int | None = None,
     ) -> dict[str, Any]:
         """``restore`` from several files: checkpoints, and journals that go on from them.
 
@@ -301,8 +302,8 @@ class Scorer:
 
         Returns what it found: ``queries`` known now, journal ``entries`` applied and
         ``skipped``, whether a journal was ``torn`` by the death of its writer, and
-        ``answered``: a dict for each group with a ``label`` whose entry was applied,
-        in the order of the journals, with
+        ``answered``: a dict for each group with a ``label`` whose entry was applied
+        (of the newest ``answers`` groups), in the order of the journals, with
 
         - ``label`` and ``query_id``,
         - ``result``, for ``GroupResult.from_json``: what the group's caller was given,
@@ -323,6 +324,8 @@ class Scorer:
             sources["until"] = {"step": integer(until_step, "until_step")}
         if until_mark is not None:
             sources.setdefault("until", {})["mark"] = integer(until_mark, "until_mark")
+        if answers is not None:
+            sources["answers"] = integer(answers, "answers")
         if shard is not None:
             sources["shard"] = {"index": shard[0], "count": shard[1]}
         found: dict[str, Any] = json.loads(

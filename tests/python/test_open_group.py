@@ -299,7 +299,7 @@ def test_unusable_response_leaves_the_group(world: World, query: Build) -> None:
 
 def test_group_is_fed_inside_its_block(query: Build) -> None:
     opening = query().open_group("q", expected=2)
-    for name in ("add", "add_nowait", "wait", "result", "cancel"):
+    for name in ("add", "add_nowait", "wait", "result", "cancel", "stop"):
         with pytest.raises(rb.RankBufferError, match=f"is to be entered, and {name} is"):
             getattr(opening, name)
     assert not hasattr(opening, "ad")

@@ -13,7 +13,7 @@ from .config.validate import Plan
 from .files.checkpoints import Checkpoints
 from .files.tracker import Resume
 from .groups.answered import answered, label
-from .groups.rendezvous import Rendezvous
+from .groups.rendezvous import REMEMBERED, Rendezvous
 from .rollouts.queries import SideFile
 from .rollouts.rows import Key, Rollout
 from .verdict import Verdict
@@ -37,10 +37,12 @@ class Owner:
         self._plan = plan
         self._resumed = at.step
         settings = plan.settings
-        self._side = SideFile(settings.side_file) if settings.side_file else None
+        self._side = SideFile(settings.side_file, check=False) if settings.side_file else None
         self._scorer = Scorer.from_config(settings.scorer)
         try:
-            self._checkpoints = Checkpoints(plan, self._scorer, root, at, run_id, (index, count))
+            self._checkpoints = Checkpoints(
+                plan, self._scorer, root, at, run_id, (index, count), REMEMBERED
+            )
         except BaseException:
             self._scorer.close()
             raise
@@ -51,7 +53,7 @@ class Owner:
             self._labels,
             padded=plan.workers > 1,
         )
-        self._rendezvous.remember(answered(self._checkpoints.answered))
+        self._rendezvous.remember(answered(self._checkpoints.take_answered()))
         self._ticking: asyncio.Task[None] | None = None
 
     # Scoring.

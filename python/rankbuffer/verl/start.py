@@ -21,7 +21,6 @@ class StartCheck:
         """
         from omegaconf import OmegaConf
 
-        from ..errors import ConfigError
         from .config.overrides import verify
 
         ours = OmegaConf.masked_copy(config, [name for name in config if name != "hydra"])
@@ -29,8 +28,8 @@ class StartCheck:
         assert isinstance(plain, dict)
         try:
             verify({str(name): value for name, value in plain.items()})
-        except ConfigError as error:
-            sys.exit(str(error))
+        except Exception as error:
+            sys.exit(f"{type(error).__name__}: {error}")
 
     def __getattr__(self, name: str) -> Any:
         """Hydra's other events."""

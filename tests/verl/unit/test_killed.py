@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trainee import QUERIES, SAVE_EVERY
+import world
+from trainee import QUERIES, SAVE_EVERY, Run
 from truth import END, check
 
 
@@ -94,3 +95,32 @@ def test_killed_at_every_file_operation_of_a_resume(tmp_path: Path) -> None:
         assert asyncio.run(check(root, 1 + operation % 3)) == 4
     print(f"{deaths} deaths")
     assert 20 < deaths < 199
+
+
+@pytest.mark.parametrize("owners", [1, 2])
+def test_owners_killed_at_every_file_operation_of_their_start(owners: int, tmp_path: Path) -> None:
+    """They come back in the same run, and what they save counts."""
+    seed = tmp_path / "seed"
+    assert not killed(seed, until=4)
+    shutil.rmtree(seed / "global_step_4" / "rankbuffer")
+    deaths = 0
+    for operation in range(1, 200):
+        root = tmp_path / str(operation)
+        shutil.copytree(seed, root)
+        options = {"owners": owners, "name": "second", "resuming": True, "until": 4}
+        if not killed(root, operation=operation, **options):
+            break
+        deaths += 1
+        asyncio.run(_comes_back(root, owners, 1 + operation % 3))
+    print(f"{deaths} deaths")
+    assert 10 * owners < deaths < 199
+
+
+async def _comes_back(root: Path, owners: int, later: int) -> None:
+    run = Run(root, world.plan(), owners, name="second")
+    await run.train(5)
+    await run.groups(6)
+    world.save_model(root, 6)
+    await run.close()  # before anything of step 6 is saved
+    assert not [path for path in root.rglob("shard-*/*") if path.name.endswith(".tmp")]
+    assert await check(root, later) == 6

@@ -94,6 +94,21 @@ def test_an_owner_that_does_not_answer_is_waited_for_no_longer_than_told(run: Ru
     assert run(go()) == [LOST] * 3
 
 
+def test_an_owner_that_comes_back_late_hears_of_what_was_given_up(run: Run) -> None:
+    """Siblings at other workers may wait for a rollout that nobody will send again."""
+
+    async def go() -> list[Key]:
+        ray = Ray(None)
+        (lost,) = await asyncio.gather(*waiting(Link(ray.find, 0.1), rollout("t1")))
+        assert lost == LOST
+        owner = Owner()
+        ray.desk = Desk(owner)
+        await until(lambda: bool(owner.lost))
+        return owner.lost
+
+    assert run(go()) == [rollout("t1").key]
+
+
 def test_an_owner_that_vanishes_while_it_is_looked_for(run: Run) -> None:
     async def go() -> list[Verdict]:
         owner = Owner()

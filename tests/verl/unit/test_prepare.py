@@ -13,8 +13,8 @@ from rankbuffer.errors import ConfigError, InputError
 from rankbuffer.loop import query_id_of
 from rankbuffer.prepare import Prepared, prepare
 from rankbuffer.replay import SAMPLE, read_replay
+from rankbuffer.verl.config.inflight import fits
 from rankbuffer.verl.config.overrides import overrides, workers
-from rankbuffer.verl.config.validate import fits
 from rankbuffer.verl.rollouts.queries import QueryData, SideFile, query_data
 
 

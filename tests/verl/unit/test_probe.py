@@ -15,6 +15,7 @@ import rankbuffer as rb
 from rankbuffer import _ffi
 from rankbuffer.config import ScorerConfig
 from rankbuffer.errors import InputError
+from rankbuffer.verl.config import probe
 from rankbuffer.verl.config.probe import judge_answers, start_problems
 from rankbuffer.verl.config.settings import Settings
 from rankbuffer.verl.rollouts.queries import SideFile
@@ -170,6 +171,26 @@ def test_rows_of_side_files(tmp_path: Path, row: dict[str, Any], message: str) -
     path.write_text(json.dumps(good) + "\n" + json.dumps(row) + "\n")
     with pytest.raises(InputError, match=rf"side\.jsonl:2: {message}"):
         SideFile(str(path))
+
+
+def test_an_owner_reads_side_files_without_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its restart must not take as long as a check of every row."""
+
+    def loaded() -> None:
+        raise AssertionError("the library was loaded")
+
+    monkeypatch.setattr(_ffi, "library", loaded)
+    path = tmp_path / "side.jsonl"
+    path.write_text('{"query_id": "q", "ranked": ["only one"]}\n')
+    SideFile(str(path), check=False)
+
+
+def test_a_check_that_takes_too_long_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "_START_S", -29.99)
+    (found,) = start_problems(settings())
+    assert "the check before the start failed: it took more than" in found
 
 
 def test_side_files_are_read_before_the_start(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from truth import END, check, complete, truth, unfinished
 
 from rankbuffer.errors import CheckpointError, ConfigError
 from rankbuffer.verl.config.settings import Settings
-from rankbuffer.verl.files import checkpoints, layout, tracker
-from rankbuffer.verl.files.published import publish
+from rankbuffer.verl.files import checkpoints, layout, runs, tracker
+from rankbuffer.verl.files.published import publish, published_by
 from rankbuffer.verl.owner import Owner
 
 Go = Callable[[Any], Any]
@@ -48,6 +48,43 @@ def test_owners_that_save_at_once_finish_every_checkpoint(
         await first.close()
 
     run(save())
+
+
+@pytest.mark.parametrize("directories_stay", [False, True])
+def test_an_owner_that_outlives_its_job_saves_no_more(
+    directories_stay: bool,
+    run: Go,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The next run's tracker is none of its business. NFS keeps directories of open files."""
+
+    def remove_files(path: Path, ignore_errors: bool = False) -> None:
+        for file in path.rglob("*"):
+            if file.is_file():
+                file.unlink()
+
+    if directories_stay:
+        monkeypatch.setattr(runs.shutil, "rmtree", remove_files)
+
+    async def outlives() -> None:
+        old = Run(tmp_path, world.plan(), 1, name="old")
+        await old.train(2)
+        await old.groups(30)
+        new = Run(tmp_path, world.plan(), 1, name="new")
+        await new.train(4)
+        for _ in range(2):
+            old.owners[0]._checkpoints.look()
+        assert old.owners[0].checkpoint(5) == "a later run of the trainer saves here"
+        assert published_by(tmp_path / "global_step_4" / "rankbuffer") == "new"
+        for owner in [*old.owners, *new.owners]:
+            owner._scorer.close()
+
+    run(outlives())
+    monkeypatch.undo()
+    assert caplog.text.count("a later run of the trainer") == 1
+    assert run(check(tmp_path, 2)) == 4
 
 
 def test_goes_on_beyond_the_checkpoint_and_dies(run: Go, tmp_path: Path) -> None:

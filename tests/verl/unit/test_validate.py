@@ -10,8 +10,9 @@ import pytest
 
 import rankbuffer as rb
 from rankbuffer.errors import ConfigError
+from rankbuffer.verl.config.inflight import fits
 from rankbuffer.verl.config.settings import Settings
-from rankbuffer.verl.config.validate import fits, plan
+from rankbuffer.verl.config.validate import plan
 from rankbuffer.verl.files.tracker import resume, root_of
 
 GOOD: dict[str, Any] = {

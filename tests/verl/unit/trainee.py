@@ -155,6 +155,7 @@ def main() -> None:
         options["owners"],
         callback=options.get("callback", True),
         at_once=options.get("at_once", True),
+        name=options.get("name", ""),
     )
     kill_around_scoring(run, Fuse(options.get("rollout", 0)), Fuse(options.get("verdict", 0)))
 

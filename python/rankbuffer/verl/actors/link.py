@@ -50,6 +50,7 @@ class Link:
         self._waiting: dict[int, _Waiting] = {}
         self._unsent: list[int] = []
         self._lost = Lost()  # with an owner
+        self._untold = False  # the owner does not know of all these
         self._more = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
 
@@ -75,8 +76,10 @@ class Link:
             while True:
                 life = await self._connect()
                 if life is None:
+                    self._untold = self._untold or bool(self._waiting)
                     self._end_all(LOST)
-                    await self._until_more()
+                    if not self._untold:  # otherwise its next life must hear of them
+                        await self._until_more()
                     continue
                 self._go_on(life)
                 await self._exchange(life)
@@ -115,6 +118,7 @@ class Link:
             if waiting.tries >= _TRIES:
                 self._settle(number, failed("error"))
         self._life = life
+        self._untold = False
         self._unsent = [n for n, w in self._waiting.items() if not w.verdict.done()]
 
     async def _exchange(self, life: str) -> None:

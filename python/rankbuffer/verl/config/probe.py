@@ -24,6 +24,7 @@ _START_S = 120.0
 """For the process to start and to read the side files, beside the judge's time."""
 
 _LONGEST = 600
+_FAILED = "the check before the start failed"
 
 _ENDS = {
     "cannot be reached": "start the judge first, or set +{0}.judge.base_url=http://HOST:PORT/v1",
@@ -46,18 +47,23 @@ def judge_answers(judge: Judge | SimulatedJudge, timeout: float = 30.0) -> list[
 
 
 def _ask(config: ScorerConfig, side_files: str | Sequence[str], timeout: float) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", __name__],
-        input=pickle.dumps((config, side_files, timeout)),
-        capture_output=True,
-        timeout=timeout + _START_S,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        check=False,
-    )
+    limit = timeout + _START_S
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", __name__],
+            input=pickle.dumps((config, side_files, timeout)),
+            capture_output=True,
+            timeout=limit,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return [f"{PREFIX}: {_FAILED}: it took more than {limit:.0f} s"]
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return [f"{PREFIX}: the check before the start failed: {_line(said)}"]
-    problems: list[str] = json.loads(done.stdout)
+        return [f"{PREFIX}: {_FAILED}: {_line(said)}"]
+    # The last line: a machine's start-up files may print too.
+    problems: list[str] = json.loads(done.stdout.splitlines()[-1])
     return problems
 
 
@@ -101,4 +107,4 @@ def _line(said: str) -> str:
 
 
 if __name__ == "__main__":
-    json.dump(_problems(*pickle.load(sys.stdin.buffer)), sys.stdout)
+    print("\n" + json.dumps(_problems(*pickle.load(sys.stdin.buffer))))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ConfigError
-from .inflight import fits as fits
 from .inflight import rollouts_in_flight, too_few_workers
 from .lookup import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
 from .probe import judge_answers as judge_answers

@@ -13,7 +13,15 @@ from ...scorer import Scorer
 from ..config.validate import Plan
 from .layout import Base
 from .published import prune_published, prune_staging, publish
-from .runs import ShardFiles, Sources, complete_run, create_run, find_run, sources
+from .runs import (
+    ShardFiles,
+    Sources,
+    complete_run,
+    create_run,
+    find_run,
+    is_newest,
+    sources,
+)  # fmt: skip
 from .tracker import Resume, Tracker, step_directories
 
 log = logging.getLogger(__name__)
@@ -30,20 +38,28 @@ class Checkpoints:
         at: Resume,
         run_id: str,
         shard: tuple[int, int],
+        answers: int,
     ) -> None:
+        """``answers``: how many groups of an earlier life ``take_answered`` gives at most."""
         self._plan = plan
         self._scorer = scorer
         self._root = root
         self._shard = shard
+        self._answers = answers
         self._tracker = Tracker(root)
         self._lock = threading.Lock()  # one save at a time; protects what follows
         self._mark = at.step
         self._tracked = self._tracker.signature()
         self._problem: str | None = None
         self._told = False
-        self.answered: list[dict[str, Any]] = []
-        """Groups that an earlier life of this owner had scored, from its journal."""
+        self._left = False  # to a later run
+        self._answered: list[dict[str, Any]] = []
         self._files = self._go_on(run_id) or self._begin(at, run_id)
+
+    def take_answered(self) -> list[dict[str, Any]]:
+        """Groups that an earlier life of this owner had scored, from its journal; once."""
+        taken, self._answered = self._answered, []
+        return taken
 
     def mark(self) -> int:
         """The newest saved step, for a group that opens now.
@@ -63,6 +79,8 @@ class Checkpoints:
     def save(self, step: int) -> str | None:
         """Saves the state as that of a step. What went wrong with it, or None."""
         with self._lock:
+            if self._is_left():
+                return "a later run of the trainer saves here"
             self._save_once(step)
             return self._problem if step == self._mark else None
 
@@ -77,13 +95,20 @@ class Checkpoints:
     def _follow_tracker(self) -> None:
         """Saves when the trainer has saved without telling."""
         signature = self._tracker.signature()
-        if signature == self._tracked:
+        if signature == self._tracked or self._is_left():
             return
         step = self._tracker.step()
         if step == 0:  # being written
             return
         self._save_once(step)
         self._tracked = signature
+
+    def _is_left(self) -> bool:
+        """Whether the tracker is a later run's: an owner outlives its job for a while."""
+        if not self._left and not is_newest(self._files.run):
+            self._left = True
+            log.error("rankbuffer: a later run of the trainer saves in %s", self._files.run.parent)
+        return self._left
 
     def _save_once(self, step: int) -> None:
         """The mark moves even if saving fails: groups from now on are not part of the step."""
@@ -135,11 +160,12 @@ class Checkpoints:
         self._mark = self._last_mark(existing, newest)
         self._tracked = newest.tracked
         found = self._scorer.restore_from(
-            checkpoints=existing.checkpoints, journals=existing.journals
+            checkpoints=existing.checkpoints, journals=existing.journals, answers=self._answers
         )
-        self.answered = found["answered"]
+        self._answered = found["answered"]
         self._scorer.journal(files.next_segment())
         log.warning("rankbuffer: owner restarted from %s: %s", existing.origin, _counts(found))
+        complete_run(files.run, self._shard[1])  # which its death may have prevented
         self._publish(newest, files)
         return files
 
@@ -149,7 +175,10 @@ class Checkpoints:
             if step <= newest.step:
                 break
             found = self._scorer.restore_from(
-                checkpoints=existing.checkpoints, journals=existing.journals, until_mark=step
+                checkpoints=existing.checkpoints,
+                journals=existing.journals,
+                until_mark=step,
+                answers=0,
             )
             if found["skipped"]:
                 return step
@@ -159,7 +188,7 @@ class Checkpoints:
         """With the buffers of the resumed step."""
         found = self._resume(at)
         index, count = self._shard
-        run = find_run(self._root, run_id) or create_run(self._root, run_id, count, at.step)
+        run = create_run(self._root, run_id, count, at.step)
         files = ShardFiles(run, index, count)
         segment, path = files.next_base()
         self._scorer.journal(segment, snapshot=path)
@@ -183,6 +212,7 @@ class Checkpoints:
                 checkpoints=found.checkpoints,
                 journals=found.journals,
                 shard=self._shard,
+                answers=0,
                 **(until if found.filtered else {}),
             )
         except CheckpointError as error:

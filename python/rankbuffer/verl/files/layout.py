@@ -122,7 +122,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Owners of several nodes may write the same file."""
-    with write_whole(path, shared=True) as write:
+def write_json(path: Path, value: Any, *, shared: bool = True) -> None:
+    """``shared``: owners of several nodes may write the same file."""
+    with write_whole(path, shared=shared) as write:
         write(json.dumps(value) + "\n")

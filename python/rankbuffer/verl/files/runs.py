@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..._whole import write_whole
+from ..._whole import sync_directory
 from ...errors import CheckpointError
 from .layout import (
     COMPLETE,
@@ -25,6 +25,8 @@ from .layout import (
 )  # fmt: skip
 from .published import published_by, shards_of
 from .tracker import Resume, Signature
+
+_ABOUT = "RUN.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +80,7 @@ def _outdated(at: Resume, run: Path) -> bool:
     """
     assert at.directory is not None
     manifest = at.directory / HOME / MANIFEST
-    start = (read_json(run / "RUN.json") or {}).get("step", at.step)
+    start = (read_json(run / _ABOUT) or {}).get("step", at.step)
     data = at.directory / "data.pt"
     if _run_id(run) == published_by(at.directory / HOME) or start > at.step or not data.exists():
         return False
@@ -86,13 +88,17 @@ def _outdated(at: Resume, run: Path) -> bool:
 
 
 def create_run(root: Path, run_id: str, shards: int, step: int) -> Path:
-    """The directory of a new run."""
-    home = root / HOME
-    home.mkdir(parents=True, exist_ok=True)
-    last = max((number for number, _ in numbered_runs(home)), default=0)
-    run = home / f"run-{last + 1:06d}-{run_id}"
-    run.mkdir()
-    write_json(run / "RUN.json", {"format": FORMAT, "run": run_id, "shards": shards, "step": step})
+    """The directory of a run, whose first owner makes it."""
+    run = find_run(root, run_id)
+    if run is None:
+        home = root / HOME
+        home.mkdir(parents=True, exist_ok=True)
+        last = max((number for number, _ in numbered_runs(home)), default=0)
+        run = home / f"run-{last + 1:06d}-{run_id}"
+        run.mkdir()
+    if not (run / _ABOUT).exists():
+        about = {"format": FORMAT, "run": run_id, "shards": shards, "step": step}
+        write_json(run / _ABOUT, about, shared=False)
     return run
 
 
@@ -104,12 +110,17 @@ def complete_run(run: Path, shards: int) -> bool:
     """Marks a run once all its shards have a base; the older runs are then unnecessary."""
     if any(not list_bases(run / shard_name(i, shards)) for i in range(shards)):
         return False
-    with write_whole(run / COMPLETE, shared=True):
-        pass
+    (run / COMPLETE).touch()
+    sync_directory(run)
     for other in list_runs(run.parent):
         if other.name != run.name:
             shutil.rmtree(other, ignore_errors=True)
     return True
+
+
+def is_newest(run: Path) -> bool:
+    """Whether no later run of the trainer writes beside it, and this one's files are there."""
+    return list_runs(run.parent)[-1:] == [run] and (run / _ABOUT).exists()
 
 
 def _run_id(run: Path) -> str:
@@ -120,9 +131,11 @@ class ShardFiles:
     """The bases and segments of one owner within a run."""
 
     def __init__(self, run: Path, index: int, count: int) -> None:
+        self.run = run
         self.shard = Shard(run_id=_run_id(run), index=index, count=count)
         self.directory = run / self.shard.name
         self.directory.mkdir(exist_ok=True)
+        self._clean()
 
     def existing(self) -> Sources | None:
         """Everything this shard wrote in this run: an owner that was restarted. None at first."""
@@ -146,13 +159,23 @@ class ShardFiles:
         number, attempt, _ = list_segments(self.directory, 0)[-1]
         return self._segment(number, attempt + 1)
 
+    def _clean(self) -> None:
+        """Removes what an earlier life had not written to its end: nobody else writes here."""
+        unlabelled = [
+            path
+            for path in self.directory.glob("base-*.zst")
+            if not path.with_suffix(".json").exists()
+        ]
+        for path in [*self.directory.glob(".*.tmp"), *unlabelled]:
+            path.unlink(missing_ok=True)
+
     def label(self, base: Path, step: int, tracked: Signature, *, publish: bool) -> None:
         """Says which step a base that was written is of; from now on it counts.
 
         ``tracked`` is the tracker file as it was known then.
         """
         label = {"step": step, "tracked": tracked, "publish": publish}
-        write_json(base.with_suffix(".json"), label)
+        write_json(base.with_suffix(".json"), label, shared=False)
 
     def _segment(self, number: int, attempt: int) -> Path:
         return self.directory / f"segment-{number:06d}-{attempt:02d}.rbj"

@@ -25,8 +25,8 @@ from .lost import Lost
 
 log = logging.getLogger(__name__)
 
-_REMEMBERED = 1024
-"""Groups whose verdicts are kept for the duplicates with which verl pads batches."""
+REMEMBERED = 1024
+"""Groups whose verdicts are kept for rollouts that come again, as padding of a batch does."""
 
 
 class Rendezvous:
@@ -70,7 +70,7 @@ class Rendezvous:
     def remember(self, ended: Mapping[Key, EndedGroup]) -> None:
         """Groups that an earlier owner had scored, the newest last."""
         self._ended.update(ended)
-        while len(self._ended) > _REMEMBERED:
+        while len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)
 
     def lose(self, keys: list[Key]) -> None:
