@@ -11,6 +11,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ._cause import cause
 from ._encode import eligible
 from .errors import ConflictError, InputError
 from .scorer import Scorer
@@ -82,6 +83,7 @@ async def score_rows(
     bad = [result for result in scored if isinstance(result, InputError)]
     if bad and len(bad) == len(groups):
         raise bad[0]
+    _tell(results)
     rewards = [0.0] * len(rows)
     for group, result in zip(groups, scored, strict=True):
         if isinstance(result, GroupResult):
@@ -120,6 +122,14 @@ async def _score(
     except (ConflictError, InputError) as error:
         log.error("rankbuffer: group of query %.80r is rewarded 0: %s", group.query_id, error)
         return error
+
+
+def _tell(results: Sequence[GroupResult]) -> None:
+    """One line a batch: a judge that is gone must not look like rewards that are all alike."""
+    failed = [result for result in results if result.group_status != "ok"]
+    if failed:
+        why = cause(next((r.error for r in failed if r.error), ""))
+        log.warning("rankbuffer: %d of %d groups failed: %s", len(failed), len(results), why)
 
 
 def _same_query(first: Mapping[str, Any], row: Mapping[str, Any], place: int) -> None:

@@ -18,6 +18,8 @@ def check_output(path: Path) -> None:
     """Refuses a file that could not be written, before any call is paid for."""
     if path.is_dir():
         raise UsageError(f"-o: {path} is a directory; name a file in it")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"-o: {path} is not a regular file; name another")
     if not path.parent.is_dir():
         raise UsageError(f"-o: there is no directory {path.parent}; make it first")
 

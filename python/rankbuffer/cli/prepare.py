@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from ..prepare import LARGE, prepare
+from .files import check_output
+from .options import UsageError
 
 _EPILOG = f"""\
 A row: {{"query_id"?, "query": text or chat messages, "rubrics"?: [{{"text", "weight"}}],
@@ -36,6 +39,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    out = Path(args.out)
+    check_output(out)
+    if out.exists() and out.samefile(args.source):
+        raise UsageError(f"-o: {out} is the source; name another file")
     done = prepare(
         args.source,
         args.out,

@@ -44,6 +44,7 @@ class Checkpoints(TrainerCallback):  # type: ignore[misc]
             log.error("rankbuffer: %s: %s", path, error)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self._reward.fits(getattr(args, "num_generations", None))
         if state.global_step == 0:
             return
         failure: Exception | None = None

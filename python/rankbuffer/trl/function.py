@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..config import ScorerConfig
+from ..errors import ConfigError
 from ..loop import Batch, run, score_rows
 from ..scorer import Scorer
 from .ranks import Ranks
@@ -50,6 +51,14 @@ class _Rewards:
         from .callback import Checkpoints
 
         return Checkpoints(self, resume_from=resume_from, on_missing=on_missing)
+
+    def fits(self, num_generations: int | None) -> None:
+        """ConfigError if the trainer's groups have another size."""
+        if num_generations not in (None, self._size):
+            raise ConfigError(
+                f"group_size is {self._size}, but the trainer's num_generations is "
+                f"{num_generations}: set group_size={num_generations}"
+            )
 
     def save(self, path: str | Path) -> None:
         self.scorer.snapshot(path)

@@ -102,7 +102,7 @@ def test_trl_page(tmp_path: Path) -> None:
     (code,) = blocks("TRL")
     directory = model(tmp_path / "model")
     rows = [{"prompt": f"{WORDS[i]} {WORDS[i + 1]}"} for i in range(16)]
-    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     code = code.replace('"my-model"', repr(str(directory)))
     small = "use_cpu=True, max_steps=1, max_completion_length=1, bf16=False, report_to=[]"
     code = code.replace("num_generations=8)", f"num_generations=8, {small})")

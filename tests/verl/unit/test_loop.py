@@ -83,6 +83,20 @@ def test_another_eligible_is_named(flag: Any) -> None:
         rows_of(["A"], ["t1"], {"eligible": [flag]})
 
 
+def test_a_judge_that_is_gone_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    gone = rb.Judge(base_url="http://127.0.0.1:9/v1", model="m", max_retries=0)
+    with rb.Scorer(judge=gone) as scorer:
+        assert score_batch(scorer, rows("A", "t90", "t10") + rows("B", "t5", "t1")) == [0.0] * 4
+    assert "2 of 2 groups failed: cannot reach http://127.0.0.1:9/v1" in caplog.text
+
+
+def test_trl_groups_of_another_size_are_refused() -> None:
+    reward = RewardFunction(world.plan().settings.scorer, group_size=4)
+    reward.fits(4)
+    with pytest.raises(rb.ConfigError, match="set group_size=8"):
+        reward.fits(8)
+
+
 def test_rejected_groups_are_counted(scorer: rb.Scorer) -> None:
     good, bad = rows("A", "t90", "t10"), rows("B", "t90", "t10", eligible="yes")
     batch = run(score_rows(scorer, good + bad))

@@ -219,3 +219,13 @@ def test_overrides_are_read_by_verl() -> None:
         assert found.settings.scorer.judge.model == "org/it's a model"  # type: ignore[union-attr]
     with pytest.raises(ConfigError, match="verl's configuration"):
         check(None, ["reward.rankbuffer.judge.model=m"], probe=False)
+
+
+def test_what_prepare_does_not_replace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "queries.jsonl"
+    source.write_text('{"query": "Why?"}\n')
+    for out, why in ((source, "is the source"), (Path("/dev/null"), "is not a regular file")):
+        assert main(["prepare", str(source), "-o", str(out)]) != 0
+        assert why in capsys.readouterr().err
+    assert source.read_text() == '{"query": "Why?"}\n'
+    assert not Path("/dev/null").is_file()

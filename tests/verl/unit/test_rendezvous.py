@@ -340,7 +340,7 @@ def test_a_judge_that_fails_is_told_apart_from_a_row_that_cannot_be_used(
             scorer.score_group("q", TEXTS)
     assert {v.status for v in verdicts} == {STATUS["judge_failed"]}
     assert {v.group_status for v in verdicts} == {GROUP_STATUS["failed"]}
-    assert "on_failure" in caplog.text
+    assert "the judge failed: unusable answer\n" in caplog.text
     quoted = str(complaint.value).split(":")[-1].strip()
     assert quoted
     assert quoted not in caplog.text

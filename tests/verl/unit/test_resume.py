@@ -305,11 +305,13 @@ def test_no_way_back_is_refused(run: Go, tmp_path: Path) -> None:
     run(lose())
 
 
-def test_a_first_resume_without_files_starts_afresh(run: Go, tmp_path: Path) -> None:
+def test_a_step_without_buffers_is_resumed_where_that_is_wanted(run: Go, tmp_path: Path) -> None:
     world.save_model(tmp_path, 4)
+    with pytest.raises(CheckpointError, match=r"no buffers of step 4 .*on_missing=fresh"):
+        Run(tmp_path, world.plan(), 1)
 
     async def start() -> None:
-        first = Run(tmp_path, world.plan(), 1)
+        first = Run(tmp_path, world.plan(on_missing="fresh"), 1)
         assert first.step == 4
         assert first.buffers() == dict.fromkeys(QUERIES, "null")
         await first.close()

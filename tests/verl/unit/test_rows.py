@@ -189,6 +189,14 @@ def test_the_split_tells_validation() -> None:
     ]  # fmt: skip
 
 
+def test_a_split_that_may_be_meant_for_training_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    assert all(is_validation({"split": "training-2"}) for _ in range(3))
+    assert caplog.text.count("extra_info.split is 'training-2'") == 1
+    caplog.clear()
+    assert is_validation({"split": "test"})
+    assert not caplog.text
+
+
 def test_a_row_that_cannot_be_scored_still_has_a_group() -> None:
     good = read(Item("x", session_id=1))
     bad = read(Item("x", session_id=1, extra_info={"query_id": "q1", "eligible": "no"}))

@@ -91,6 +91,9 @@ def test_a_good_one() -> None:
         ("reward.rankbuffer.side_file", ["/a", 5], "+reward.rankbuffer.side_file=FILE"),
         ("reward.rankbuffer.side_file", "/no/such.jsonl", "side_file: /no/such.jsonl cannot be"),
         ("reward.rankbuffer.side_file", ["/dev", "/no"], "side_file: /no cannot be read"),
+        ("reward.rankbuffer.rendezvous", {"group_size": 4}, "actor_rollout_ref.rollout.n=4"),
+        ("reward.rankbuffer.max_group_size", 4, "+reward.rankbuffer.max_group_size=8"),
+        ("reward.rankbuffer.advantage", "dr_grpo", "algorithm.norm_adv_by_std_in_grpo=False"),
         ("reward.num_workers", 0, "set reward.num_workers=1"),
         ("reward.num_workers", "two", "set reward.num_workers=1"),
         ("data.train_batch_size", "many", "set data.train_batch_size=64"),
@@ -238,7 +241,10 @@ def test_what_will_be_resumed(tmp_path: Path) -> None:
     (tmp_path / "global_step_6").mkdir()
     assert step() == 6
     assert step(resume_mode="disable") == 0
-    assert step(resume_mode="resume_path", resume_from_path="/x/global_step_4") == 4
+    there = str(tmp_path / "global_step_6")
+    assert step(resume_mode="resume_path", resume_from_path=there) == 6
+    with pytest.raises(ConfigError, match="there is no directory /x/global_step_4"):
+        step(resume_mode="resume_path", resume_from_path="/x/global_step_4")
     with pytest.raises(ConfigError, match="resume_from_path"):
         step(resume_mode="resume_path", resume_from_path="/x/step_4")
     with pytest.raises(ConfigError, match="default_local_dir"):

@@ -73,6 +73,30 @@ def _group_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
     return [problem + "set actor_rollout_ref.rollout.n=8"]
 
 
+def _same_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
+    n = rollouts(config)
+    given, most = settings.rendezvous.group_size, settings.scorer.max_group_size
+    problems = []
+    if given is not None and given != n:
+        problems.append(
+            f"{PREFIX}.rendezvous.group_size is {given}, but actor_rollout_ref.rollout.n is {n}: "
+            f"leave it out, or set actor_rollout_ref.rollout.n={given}"
+        )
+    if most is not None and most < n:
+        problems.append(
+            f"{PREFIX}.max_group_size is {most}, but actor_rollout_ref.rollout.n is {n}: "
+            f"set +{PREFIX}.max_group_size={n}"
+        )
+    return problems
+
+
+def _advantage(config: Mapping[str, Any], settings: Settings) -> list[str]:
+    if settings.scorer.advantage == "grpo":
+        return []
+    problem = f"{PREFIX}.advantage={settings.scorer.advantage} has no effect, verl computes them: "
+    return [problem + "leave it out and set algorithm.norm_adv_by_std_in_grpo=False"]
+
+
 def _workers(config: Mapping[str, Any], settings: Settings) -> list[str]:
     return too_few_workers(config, _group(config, settings))
 
@@ -152,4 +176,6 @@ def _async_save(config: Mapping[str, Any], settings: Settings) -> list[str]:
     return [problem + "set trainer.checkpoint_callback_class=rankbuffer.verl.CheckpointCallback"]
 
 
-_CHECKS = (_group_size, _workers, _side_files, _reward_model, _remax, _async_save)
+_CHECKS = (
+    _group_size, _same_size, _advantage, _workers, _side_files, _reward_model, _remax, _async_save,
+)  # fmt: skip

@@ -26,6 +26,11 @@ from .tracker import Resume, Tracker, step_directories
 
 log = logging.getLogger(__name__)
 
+_WAYS_OUT = (
+    "resume another step; or, if global_step_N/rankbuffer is what is damaged, remove it to restore "
+    "from the journal; or +reward.rankbuffer.checkpoint.on_missing=fresh starts with empty buffers"
+)
+
 
 class Checkpoints:
     """One owner's files. Building it restores the scorer; any thread may call the rest."""
@@ -205,7 +210,7 @@ class Checkpoints:
             found = sources(at)
             if not found.checkpoints:
                 if at.step:
-                    log.warning("rankbuffer: step %d has no buffers: starting afresh", at.step)
+                    raise CheckpointError(f"there are no buffers of step {at.step}")
                 return found
             until = {"until_step" if self._exact_steps() else "until_mark": at.step}
             counts = self._scorer.restore_from(
@@ -217,7 +222,7 @@ class Checkpoints:
             )
         except CheckpointError as error:
             if self._plan.settings.checkpoint.on_missing == "fail":
-                raise
+                raise CheckpointError(f"{error} ({_WAYS_OUT})") from None
             log.warning("rankbuffer: step %d: %s; starting afresh", at.step, error)
             return Sources()
         log.warning(

@@ -63,8 +63,7 @@ def sources(at: Resume) -> Sources:
         if not reach:
             raise CheckpointError(
                 f"{shard} does not reach back to step {at.step}, and {at.directory / HOME} is "
-                "missing: resume another step, or start with empty buffers with "
-                "+reward.rankbuffer.checkpoint.on_missing=fresh"
+                "missing"
             )
         newest = max(reach, key=lambda b: b.number)
         checkpoints.append(newest.path)

@@ -77,7 +77,10 @@ def resume(trainer: Mapping[str, Any], root: Path) -> Resume:
         match = _STEP.search(path)
         if match is None:
             raise ConfigError(f"trainer.resume_from_path: {path!r} does not end in global_step_N")
-        return Resume(step=int(match[1]), directory=Path.cwd() / path)
+        directory = Path.cwd() / path
+        if not directory.is_dir():
+            raise ConfigError(f"trainer.resume_from_path: there is no directory {directory}")
+        return Resume(step=int(match[1]), directory=directory)
     if mode != "auto":
         raise ConfigError(f"trainer.resume_mode: {mode!r} is not one of auto, disable, resume_path")
     step = Tracker(root).step()

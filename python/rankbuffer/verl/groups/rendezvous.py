@@ -14,6 +14,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..._cause import cause
 from ...errors import JudgeError, RankBufferError
 from ...scorer import Scorer
 from ...types import GroupResult
@@ -202,7 +203,7 @@ class Rendezvous:
 def _failure(error: RankBufferError, what: str) -> Verdict:
     """Whose fault it is. A judge's complaint may quote its answer, which is no text for a log."""
     if isinstance(error, JudgeError):
-        log.warning("rankbuffer: %s: the judge failed, and on_failure is raise", what)
+        log.warning("rankbuffer: %s: the judge failed: %s", what, cause(str(error)))
         log.debug("rankbuffer: %s: %.300s", what, error)
         return failed("judge_failed")
     log.error("rankbuffer: %s: %.300s", what, error)
@@ -213,5 +214,8 @@ def _tell(result: GroupResult) -> None:
     if result.group_status == "ok":
         return
     seen = dict(Counter(result.status))
-    log.warning("rankbuffer: group %s is %s: %s", result.group_id, result.group_status, seen)
+    log.warning(
+        "rankbuffer: group %s is %s: %s: %s",
+        result.group_id, result.group_status, seen, cause(result.error),
+    )  # fmt: skip
     log.debug("rankbuffer: group %s: %.300s", result.group_id, result.error)  # may quote text

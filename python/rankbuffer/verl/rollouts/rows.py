@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ..._encode import eligible
@@ -98,10 +99,24 @@ class RowReader:
         return self._turns.text(_response_ids(item, row), turns, _prompt_ids(item, row))
 
 
+_SPLITS = {"train", "val", "valid", "validation", "dev", "eval", "test"}
+
+
 def is_validation(info: Mapping[str, Any]) -> bool:
     """By verl's convention ``extra_info`` has the split; a row without one is training data."""
     split = info.get("split")
+    if split is not None and str(split) not in _SPLITS:
+        _warn_of_split(str(split)[:80])
     return split is not None and str(split) != "train"
+
+
+@cache
+def _warn_of_split(split: str) -> None:
+    log.warning(
+        "rankbuffer: extra_info.split is %r, which is not 'train': taken for validation, "
+        "which is scored without a change of any buffer",
+        split,
+    )
 
 
 def _response_ids(item: Any, row: Mapping[str, Any]) -> list[int]:
