@@ -48,7 +48,9 @@ def test_storage_that_the_nodes_do_not_share_is_told(
     root, elsewhere = tmp_path / "trainer", tmp_path / "worker"
     elsewhere.mkdir()
     save_model(root, 4)
-    on_driver = callback.CheckpointCallback(config(tokenizer_dir, root, judge(judge_url)))
+    # The model of step 4 was trained without buffers.
+    options = [*judge(judge_url), "+reward.rankbuffer.checkpoint.on_missing=fresh"]
+    on_driver = callback.CheckpointCallback(config(tokenizer_dir, root, options))
     seen = root if shared else elsewhere
     at = tracker.resume({}, seen)
     owner = Owner(on_driver._plan, seen, at, "run")
