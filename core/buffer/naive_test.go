@@ -3,12 +3,11 @@ package buffer
 import (
 	"fmt"
 	"math/rand"
-	"os"
 	"slices"
 	"sort"
-	"strconv"
 	"testing"
-	"time"
+
+	"github.com/rankbuffer/rankbuffer/tests/proptest"
 )
 
 // naive is Algorithm 2 written a second time, as literally as it can be read:
@@ -128,20 +127,6 @@ func (n *naive) marks() []Marks {
 	return out
 }
 
-// propertySeed is new for each run and printed, RB_SEED repeats one.
-func propertySeed(t *testing.T) int64 {
-	t.Helper()
-	seed := time.Now().UnixNano()
-	if s := os.Getenv("RB_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseInt(s, 10, 64); err != nil {
-			t.Fatalf("RB_SEED: %v", err)
-		}
-	}
-	t.Logf("seed %d (RB_SEED=%d repeats this run)", seed, seed)
-	return seed
-}
-
 // randomBuckets deals a group of rollouts over k+1 intervals, lumpily, so that
 // crowded and empty ones both occur. Some rollouts are copies of anchors.
 func randomBuckets(r *rand.Rand, b *Buffer, id *int) [][]string {
@@ -169,7 +154,7 @@ func randomBuckets(r *rand.Rand, b *Buffer, id *int) [][]string {
 }
 
 func TestUpdateAgainstNaiveModel(t *testing.T) {
-	r := rand.New(rand.NewSource(propertySeed(t)))
+	r := rand.New(rand.NewSource(proptest.Seed(t)))
 	id := 0
 	for run := range 200 {
 		o := Options{PruneAfter: r.Intn(5)}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/query"
+	"github.com/rankbuffer/rankbuffer/tests/proptest"
 )
 
 func sorted(records []buffer.Record) []buffer.Record {
@@ -25,7 +26,7 @@ func sorted(records []buffer.Record) []buffer.Record {
 }
 
 func TestRoundTrip(t *testing.T) {
-	seed := propertySeed(t)
+	seed := proptest.Seed(t)
 	r := rand.New(rand.NewSource(seed))
 	path := filepath.Join(t.TempDir(), "c.zst")
 	shards := 0
@@ -87,7 +88,7 @@ func checkSummary(t *testing.T, path string, records []buffer.Record) {
 // Equal records give equal bytes, whatever their order and whatever was
 // encoded before, and reading and writing again changes nothing.
 func TestSameBytes(t *testing.T) {
-	r := rand.New(rand.NewSource(propertySeed(t)))
+	r := rand.New(rand.NewSource(proptest.Seed(t)))
 	records := random(r, 50)
 	want := mustEncode(t, records)
 	for range 3 {

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -64,20 +62,6 @@ func toJSON(t testing.TB, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// propertySeed is new for each run and printed, RB_SEED repeats one.
-func propertySeed(t *testing.T) int64 {
-	t.Helper()
-	seed := time.Now().UnixNano()
-	if s := os.Getenv("RB_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseInt(s, 10, 64); err != nil {
-			t.Fatalf("RB_SEED: %v", err)
-		}
-	}
-	t.Logf("seed %d (RB_SEED=%d repeats this run)", seed, seed)
-	return seed
 }
 
 // small is a fixed set of records with every field in use somewhere.

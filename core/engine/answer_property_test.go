@@ -7,9 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"testing"
 	"time"
+
+	"github.com/rankbuffer/rankbuffer/tests/proptest"
 )
 
 // crowd sends random groups to an engine and remembers what became of them.
@@ -148,14 +149,7 @@ func (c *crowd) check(k killed) {
 // Whenever the process dies, the journal answers every group whose result was
 // seen, and whatever it answers is what was seen or would have been.
 func TestKilledAtAnyMoment(t *testing.T) {
-	seed := time.Now().UnixNano()
-	if s := os.Getenv("RB_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseInt(s, 10, 64); err != nil {
-			t.Fatalf("RB_SEED: %v", err)
-		}
-	}
-	t.Logf("seed %d (RB_SEED=%d repeats this run)", seed, seed)
+	seed := proptest.Seed(t)
 	e, path := journalled(t, ranked4, map[string]any{"failure_rate": 0.03, "max_retries": 0, "latency_ms": 1})
 	c := &crowd{
 		t: t, rng: rand.New(rand.NewPCG(uint64(seed), 0)), e: e, texts: map[string][]string{}, query: map[string]string{},
