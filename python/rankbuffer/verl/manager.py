@@ -12,7 +12,8 @@ from omegaconf import OmegaConf
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from ..errors import ConfigError, RankBufferError
-from .config.validate import Plan, judge_answers, plan, start_problems
+from .config.probe import judge_answers, start_problems
+from .config.validate import Plan, plan
 from .files import tracker
 from .owner import Owner
 from .rollouts.rows import Rollout, RowReader

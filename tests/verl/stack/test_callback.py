@@ -27,6 +27,11 @@ class Worker:
         return function(self, *args)
 
 
+def trainer_of(owner: Owner) -> Any:
+    """As much of verl's trainer as the callback asks."""
+    return SimpleNamespace(reward_loop_manager=SimpleNamespace(reward_loop_workers=[Worker(owner)]))
+
+
 def save_model(root: Path, step: int) -> None:
     (root / f"global_step_{step}" / "actor").mkdir(parents=True)
     (root / tracker.TRACKER).write_text(str(step))
@@ -54,9 +59,7 @@ def test_storage_that_the_nodes_do_not_share_is_told(
     seen = root if shared else elsewhere
     at = tracker.resume({}, seen)
     owner = Owner(on_driver._plan, seen, at, "run")
-    trainer = SimpleNamespace(
-        reward_loop_manager=SimpleNamespace(reward_loop_workers=[Worker(owner)])
-    )
+    trainer = trainer_of(owner)
     for step in (6, 8):
         save_model(root, step)
         on_driver.on_save(trainer, step, str(root / f"global_step_{step}"))
@@ -86,9 +89,7 @@ def test_a_save_that_failed_is_told_and_stops_nothing(
     caplog.set_level(logging.ERROR, logger="rankbuffer.verl.callback")
     on_driver = callback.CheckpointCallback(config(tokenizer_dir, tmp_path, judge(judge_url)))
     owner = Owner(on_driver._plan, tmp_path, tracker.Resume(), "run")
-    trainer = SimpleNamespace(
-        reward_loop_manager=SimpleNamespace(reward_loop_workers=[Worker(owner)])
-    )
+    trainer = trainer_of(owner)
     shard = next(tmp_path.glob("rankbuffer/run-*/shard-*"))
     shard.rename(shard.with_name("gone"))
     save_model(tmp_path, 2)

@@ -13,8 +13,8 @@ from rankbuffer.errors import ConfigError, InputError
 from rankbuffer.loop import query_id_of
 from rankbuffer.prepare import Prepared, prepare
 from rankbuffer.replay import SAMPLE, read_replay
-from rankbuffer.verl.config.inflight import fits
-from rankbuffer.verl.config.overrides import overrides, workers
+from rankbuffer.verl.config.inflight import enough_workers, fits
+from rankbuffer.verl.config.overrides import overrides
 from rankbuffer.verl.rollouts.queries import QueryData, SideFile, query_data
 
 
@@ -158,12 +158,12 @@ def test_side_files_of_train_and_test_data_are_read_together(
 
 def test_overrides_have_enough_workers() -> None:
     lines = overrides(base_url="http://j/v1", model="m", batch=512, n=16, options={"k0": 7})
-    count = workers(512 * 16)
+    count = enough_workers(512 * 16)
     assert f"reward.num_workers={count}" in lines
     assert fits(8192, count)
     assert not fits(8192, count - 1)
     assert "+reward.rankbuffer.method.k0=7" in lines
-    assert workers(100) == 1
+    assert enough_workers(100) == 1
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from rankbuffer.errors import InputError
 from rankbuffer.verl.config import probe
 from rankbuffer.verl.config.probe import judge_answers, start_problems
 from rankbuffer.verl.config.settings import Settings
-from rankbuffer.verl.rollouts.queries import SideFile
+from rankbuffer.verl.rollouts.queries import QueryData, SideFile
 
 NOTHING = (404, {"detail": "Not Found"})
 YES = (200, {"choices": [{"message": {"role": "assistant", "content": "yes"}}]})
@@ -184,7 +184,8 @@ def test_an_owner_reads_side_files_without_the_library(
     monkeypatch.setattr(_ffi, "library", loaded)
     path = tmp_path / "side.jsonl"
     path.write_text('{"query_id": "q", "ranked": ["only one"]}\n')
-    SideFile(str(path), check=False)
+    aside = SideFile(str(path), check=False).fill(QueryData(query_id="q", prompt=""))
+    assert aside.ranked == ["only one"]
 
 
 def test_a_check_that_takes_too_long_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:

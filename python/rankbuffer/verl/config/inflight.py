@@ -63,13 +63,18 @@ def fits(waiting: int, workers: int) -> bool:
     return mean + margin <= CALLS_PER_WORKER
 
 
+def enough_workers(waiting: int, least: int = 1) -> int:
+    """The fewest reward workers, ``least`` or more, that these rollouts need."""
+    return next(count for count in range(least, waiting + 2) if fits(waiting, count))
+
+
 def too_few_workers(config: Mapping[str, Any], n: int) -> list[str]:
     """The problem and its end, if there is one."""
     waiting, workers = rollouts_in_flight(config, n), reward_workers(config)
     # The batch path makes one call a worker, however many rows it holds.
     if waiting is None or is_colocated(config) or fits(waiting, workers):
         return []
-    enough = next(count for count in range(workers + 1, waiting + 2) if fits(waiting, count))
+    enough = enough_workers(waiting, workers + 1)
     problem = (
         f"reward.num_workers is {workers}, but {waiting} rollouts can wait for their groups at "
         f"once and Ray runs {CALLS_PER_WORKER} calls a worker: "

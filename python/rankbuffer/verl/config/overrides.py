@@ -8,8 +8,9 @@ from typing import Any
 
 from ...errors import ConfigError
 from .config_file import PREFIX, read_yaml
-from .inflight import fits
-from .validate import Plan, plan, start_problems
+from .inflight import enough_workers
+from .probe import start_problems
+from .validate import Plan, plan
 
 
 def overrides(
@@ -32,7 +33,7 @@ def overrides(
     lines = [
         f"actor_rollout_ref.rollout.n={n}",
         f"data.train_batch_size={batch}",
-        f"reward.num_workers={workers(batch * n)}",
+        f"reward.num_workers={enough_workers(batch * n)}",
     ]
     if importlib:
         lines += [
@@ -57,11 +58,6 @@ def overrides(
     else:
         lines.append("trainer.checkpoint_callback_class=rankbuffer.verl.CheckpointCallback")
     return lines
-
-
-def workers(waiting: int) -> int:
-    """The fewest reward workers that a batch of rollouts needs."""
-    return next(count for count in range(1, waiting + 2) if fits(waiting, count))
 
 
 def check(config_file: str | None, given: Sequence[str], probe: bool = True) -> Plan:

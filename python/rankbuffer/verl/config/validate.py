@@ -15,8 +15,6 @@ from typing import Any
 from ...errors import ConfigError
 from .inflight import rollouts_in_flight, too_few_workers
 from .lookup import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
-from .probe import judge_answers as judge_answers
-from .probe import start_problems as start_problems
 from .settings import PREFIX, Settings
 
 _NEEDS_A_GROUP = {
