@@ -19,6 +19,7 @@ const module = "github.com/rankbuffer/rankbuffer/"
 // on, directly or through others. A new package needs a line: think about where
 // it belongs before adding one.
 var allowed = map[string][]string{
+	"core/fault":           {},
 	"core/strict":          {},
 	"core/query":           {"core/strict"},
 	"core/prompt":          {"core/strict", "core/query"},
