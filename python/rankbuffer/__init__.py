@@ -17,64 +17,56 @@ Importing this package loads nothing native; the first Scorer does.
 """
 
 from ._version import __version__ as __version__
-from .config import ScorerConfig as ScorerConfig
-from .errors import BusyError as BusyError
-from .errors import CancelledError as CancelledError
-from .errors import CheckpointError as CheckpointError
-from .errors import ClosedError as ClosedError
-from .errors import ConfigError as ConfigError
-from .errors import ConflictError as ConflictError
-from .errors import FileError as FileError
-from .errors import ForkedError as ForkedError
-from .errors import InputError as InputError
-from .errors import InternalError as InternalError
-from .errors import JudgeError as JudgeError
-from .errors import LibraryError as LibraryError
-from .errors import NotFoundError as NotFoundError
-from .errors import RankBufferError as RankBufferError
-from .errors import RankBufferWarning as RankBufferWarning
-from .errors import StaleError as StaleError
-from .judges import Judge as Judge
-from .judges import JudgeServer as JudgeServer
-from .judges import SimulatedJudge as SimulatedJudge
-from .judges import judge_from_dict as judge_from_dict
-from .loop import score_batch as score_batch
-from .methods import AGR as AGR
-from .methods import GDPO as GDPO
-from .methods import METHODS as METHODS
-from .methods import PRC as PRC
-from .methods import SCR as SCR
-from .methods import ArenaRL as ArenaRL
-from .methods import ExplicitScore as ExplicitScore
-from .methods import GenRM as GenRM
-from .methods import ImplicitScore as ImplicitScore
-from .methods import Listwise as Listwise
-from .methods import Method as Method
-from .methods import PairwiseRank as PairwiseRank
-from .methods import PairwiseWinRate as PairwiseWinRate
-from .methods import Pointwise as Pointwise
-from .methods import RankBuffer as RankBuffer
-from .methods import Tournament as Tournament
-from .methods import method_from_dict as method_from_dict
-from .open_group import AsyncGroup as AsyncGroup
-from .open_group import Group as Group
-from .open_group import OpenGroup as OpenGroup
-from .prompts import prompt_template as prompt_template
-from .scorer import Scorer as Scorer
-from .scorer import inspect as inspect
-from .types import Anchor as Anchor
-from .types import Buffer as Buffer
-from .types import GroupResult as GroupResult
-from .types import GroupStatus as GroupStatus
-from .types import Query as Query
-from .types import Rubric as Rubric
-from .types import Status as Status
+from .config import ScorerConfig
+from .errors import (
+    BusyError,
+    CancelledError,
+    CheckpointError,
+    ClosedError,
+    ConfigError,
+    ConflictError,
+    FileError,
+    ForkedError,
+    InputError,
+    InternalError,
+    JudgeError,
+    LibraryError,
+    NotFoundError,
+    RankBufferError,
+    RankBufferWarning,
+    StaleError,
+)
+from .judges import Judge, JudgeServer, SimulatedJudge, judge_from_dict
+from .loop import score_batch
+from .methods import (
+    AGR,
+    GDPO,
+    METHODS,
+    PRC,
+    SCR,
+    Arena,
+    Explicit,
+    GenRM,
+    Implicit,
+    Listwise,
+    Method,
+    Pairwise,
+    Pointwise,
+    RankBuffer,
+    Tournament,
+    WinRate,
+    method_from_dict,
+)
+from .open_group import AsyncGroup, Group, OpenGroup
+from .prompts import prompt_template
+from .scorer import Scorer, inspect
+from .types import Anchor, Buffer, GroupResult, GroupStatus, Query, Rubric, Status
 
-# What is the API and what is merely a module that was imported.
+# The public names. Other names in this package are modules.
 __all__ = [
     "AGR",
     "Anchor",
-    "ArenaRL",
+    "Arena",
     "AsyncGroup",
     "Buffer",
     "BusyError",
@@ -83,7 +75,7 @@ __all__ = [
     "ClosedError",
     "ConfigError",
     "ConflictError",
-    "ExplicitScore",
+    "Explicit",
     "FileError",
     "ForkedError",
     "GDPO",
@@ -91,7 +83,7 @@ __all__ = [
     "Group",
     "GroupResult",
     "GroupStatus",
-    "ImplicitScore",
+    "Implicit",
     "InputError",
     "inspect",
     "InternalError",
@@ -106,8 +98,7 @@ __all__ = [
     "METHODS",
     "NotFoundError",
     "OpenGroup",
-    "PairwiseRank",
-    "PairwiseWinRate",
+    "Pairwise",
     "Pointwise",
     "PRC",
     "prompt_template",
@@ -124,6 +115,7 @@ __all__ = [
     "StaleError",
     "Status",
     "Tournament",
+    "WinRate",
 ]
 
 

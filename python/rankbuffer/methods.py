@@ -146,14 +146,14 @@ class Tournament(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArenaRL(Method):
-    """Seeded single elimination; the first response is the pivot that seeds the bracket."""
+class Arena(Method):
+    """ArenaRL: a seeded single elimination, in which the first response seeds the bracket."""
 
     name: ClassVar[str] = "arena"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairwiseRank(Method):
+class Pairwise(Method):
     """All pairs judged; reward by the rank of the win rate."""
 
     name: ClassVar[str] = "pairwise"
@@ -179,7 +179,7 @@ class GDPO(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImplicitScore(Method):
+class Implicit(Method):
     """One score for all rubrics together; ``scale`` 1 rewards 0..1, 10 rewards 0..10."""
 
     name: ClassVar[str] = "implicit"
@@ -189,7 +189,7 @@ class ImplicitScore(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplicitScore(Method):
+class Explicit(Method):
     """One call a rubric, averaged by weight; ``scale`` 1 rewards 0..1, 10 rewards 0..10."""
 
     name: ClassVar[str] = "explicit"
@@ -199,7 +199,7 @@ class ExplicitScore(Method):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairwiseWinRate(Method):
+class WinRate(Method):
     """All pairs judged; the reward is the win rate."""
 
     name: ClassVar[str] = "winrate"
@@ -227,13 +227,13 @@ METHODS: dict[str, type[Method]] = {
         PRC,
         GenRM,
         Tournament,
-        ArenaRL,
-        PairwiseRank,
+        Arena,
+        Pairwise,
         Pointwise,
         GDPO,
-        ImplicitScore,
-        ExplicitScore,
-        PairwiseWinRate,
+        Implicit,
+        Explicit,
+        WinRate,
         Listwise,
     )
 }

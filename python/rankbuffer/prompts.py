@@ -19,10 +19,10 @@ def prompt_template(kind: str) -> str:
     - ``manager`` (RankBuffer with ``manager``): ``{{query}} {{rubrics}} {{anchors}}
       {{candidates}} {{order}} {{lookahead}} {{keep}} [{{k}} {{n}}]``; ``{{if lookahead}}``
       to ``{{end}}`` shows only where there is one
-    - ``score`` (Pointwise, ImplicitScore), ``label`` (GenRM): ``{{query}} {{rubrics}}
+    - ``score`` (Pointwise, Implicit), ``label`` (GenRM): ``{{query}} {{rubrics}}
       {{candidate}}``
-    - ``rubric_score`` (ExplicitScore, GDPO): ``{{query}} {{rubric}} {{candidate}}``
-    - ``pair`` (SCR, AGR, PairwiseRank, PairwiseWinRate, PRC), ``match`` (ArenaRL),
+    - ``rubric_score`` (Explicit, GDPO): ``{{query}} {{rubric}} {{candidate}}``
+    - ``pair`` (SCR, AGR, Pairwise, WinRate, PRC), ``match`` (Arena),
       ``preference`` and ``reasoned`` (PRC): ``{{query}} {{rubrics}} {{candidates}}``
     - ``select`` (Tournament): ``{{query}} {{rubrics}} {{candidates}} {{winners}} [{{n}}
       {{candidate_ids}}]``

@@ -27,10 +27,10 @@ GROUPS = 4_000  # what the paper's counts are of
 # the policy), and what the paper counted.
 METHODS: dict[str, tuple[rb.Method, int | None, str]] = {
     "scr": (rb.SCR(), 28, "104,028"),
-    "pairwise": (rb.PairwiseRank(), 28, "103,035"),
+    "pairwise": (rb.Pairwise(), 28, "103,035"),
     "agr, 7 anchors": (rb.AGR(), 56, "218,914"),
     "tournament, M=3": (rb.Tournament(repeats=3), 21, "84,000"),
-    "arena": (rb.ArenaRL(), 28, "101,388"),
+    "arena": (rb.Arena(), 28, "101,388"),
     "pointwise": (rb.Pointwise(), 8, "31,374"),
     "gdpo, 4 rubrics": (rb.GDPO(), 8 * len(RUBRICS), "144,236"),
     "listwise": (rb.Listwise(), 1, ""),

@@ -24,10 +24,10 @@ def names(steps: int) -> list[str]:
 METHODS: dict[str, tuple[rb.Method, int]] = {
     "rankbuffer": (rb.RankBuffer(k0=4), 2),
     "scr": (rb.SCR(), 1),
-    "pairwise": (rb.PairwiseRank(), 1),
+    "pairwise": (rb.Pairwise(), 1),
     "agr": (rb.AGR(), 1),
     "tournament": (rb.Tournament(), 3),
-    "arena": (rb.ArenaRL(), 4),
+    "arena": (rb.Arena(), 4),
     "pointwise": (rb.Pointwise(), 1),
     "listwise": (rb.Listwise(), 1),
 }

@@ -22,19 +22,23 @@ NAMES = {
     "prc": rb.PRC,
     "genrm": rb.GenRM,
     "tournament": rb.Tournament,
-    "arena": rb.ArenaRL,
-    "pairwise": rb.PairwiseRank,
+    "arena": rb.Arena,
+    "pairwise": rb.Pairwise,
     "pointwise": rb.Pointwise,
     "gdpo": rb.GDPO,
-    "implicit": rb.ImplicitScore,
-    "explicit": rb.ExplicitScore,
-    "winrate": rb.PairwiseWinRate,
+    "implicit": rb.Implicit,
+    "explicit": rb.Explicit,
+    "winrate": rb.WinRate,
     "listwise": rb.Listwise,
 }
 
 
 def test_registry() -> None:
     assert rb.METHODS == NAMES
+
+
+def test_a_method_has_one_name() -> None:
+    assert [kind.__name__.lower() for kind in rb.METHODS.values()] == list(rb.METHODS)
 
 
 @pytest.mark.parametrize("name", NAMES)

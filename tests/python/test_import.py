@@ -29,8 +29,8 @@ def test_import_loads_nothing_native() -> None:
 def test_import_of_every_public_name() -> None:
     promised = (
         "Scorer ScorerConfig Judge SimulatedJudge JudgeServer Rubric GroupResult inspect "
-        "RankBuffer SCR AGR PRC GenRM Tournament ArenaRL PairwiseRank Pointwise GDPO "
-        "ImplicitScore ExplicitScore PairwiseWinRate Listwise "
+        "RankBuffer SCR AGR PRC GenRM Tournament Arena Pairwise Pointwise GDPO "
+        "Implicit Explicit WinRate Listwise "
         "RankBufferError ConfigError InputError ClosedError ForkedError StaleError "
         "ConflictError NotFoundError BusyError CheckpointError JudgeError"
     )

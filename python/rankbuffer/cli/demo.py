@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InputError
-from ..methods import PairwiseRank, RankBuffer
+from ..methods import Pairwise, RankBuffer
 from ..replay import SAMPLE, ReplayQuery, ReplayText, qualities, read_replay
 from ..scorer import Scorer
 from ..types import Buffer, GroupResult
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     show = _Show(shown, args.sim or {})
     with (
         Scorer(method=RankBuffer(k0=args.k0), judge=judge) as scorer,
-        Scorer(method=PairwiseRank(), judge=judge) as pairs,
+        Scorer(method=Pairwise(), judge=judge) as pairs,
     ):
         for query in queries:
             ranked = [response.text for response in query.ranked]

@@ -74,7 +74,7 @@ def read(
 def judged(text: str, answer: str = ANSWER) -> None:
     """The judge sees the answer alone: the simulated one knows no other text."""
     judge = rb.SimulatedJudge(qualities={answer: 1.0, "other": 0.0})
-    with rb.Scorer(judge=judge, method=rb.PairwiseRank()) as scorer:
+    with rb.Scorer(judge=judge, method=rb.Pairwise()) as scorer:
         result = scorer.score_group("q", [text, "other"], query="What?")
     assert (result.status, result.rewards) == (["ok", "ok"], [1, -1])
 
