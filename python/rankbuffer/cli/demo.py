@@ -13,11 +13,11 @@ from ..methods import Pairwise, RankBuffer
 from ..replay import SAMPLE, ReplayQuery, ReplayText, qualities, read_replay
 from ..scorer import Scorer
 from ..types import Buffer, GroupResult
-from .figures import decimals
-from .ladder import ladder, rungs
-from .options import add_simulation, positive, simulated
-from .stats import kendall_tau_b, mean
-from .text import Style, clean, table, terminal_width
+from .common.buffer_view import buffer_view, group_view
+from .common.judge import add_simulation, simulated
+from .common.options import positive
+from .common.stats import kendall_tau_b, mean
+from .common.text import Style, clean, decimals, table, terminal_width
 
 _SHOWN = "sky-colours"
 
@@ -133,7 +133,7 @@ class _Show:
         self._say("“" + clean(query if isinstance(query, str) else query[-1]["content"]) + "”")
         chosen, ranked = len(start.anchors), len(self._query.ranked)
         print(f"Its ladder starts with {chosen} of {ranked} ranked answers:\n")
-        print("\n".join(rungs(start, self._style, self._width)))
+        print("\n".join(buffer_view(start, self._style, self._width)))
 
     def epoch(self, epoch: int, before: Buffer, result: GroupResult, after: Buffer) -> None:
         responses = [response.text for response in self._query.epochs[epoch]]
@@ -141,7 +141,7 @@ class _Show:
         self._heading(f"Epoch {epoch + 1}: {len(responses)} new answers")
         anchors = f"{result.anchors_before} before, {result.anchors} after"
         print(self._style(f"judge calls: {calls}; anchors: {anchors}", "dim") + "\n")
-        print("\n".join(ladder(before, responses, result, after, self._style, self._width)))
+        print("\n".join(group_view(before, responses, result, after, self._style, self._width)))
 
     def closing(self, queries: int, epochs: Sequence[Account]) -> None:
         self._say()

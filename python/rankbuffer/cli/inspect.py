@@ -15,7 +15,7 @@ from ..errors import InputError, NotFoundError
 from ..scorer import inspect as inspect_checkpoint
 from ..verl.files.layout import HOME, MANIFEST
 from ..verl.files.published import shards_of
-from .text import Style, clip, pad, table, terminal_width
+from .common.text import Style, clip, pad, table, terminal_width
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

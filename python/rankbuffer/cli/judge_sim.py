@@ -10,7 +10,7 @@ from types import FrameType
 
 from ..judges import JudgeServer
 from ..replay import find_replay, qualities, read_replay
-from .options import add_simulation, simulated
+from .common.judge import add_simulation, simulated
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from .._version import __version__
 from ..errors import CancelledError, InternalError, JudgeError, RankBufferError
 from . import compare, demo, inspect, judge_sim, methods, prepare, rubrics, score, verl_config
-from .doubts import told_once
+from .common.warnings import shown_once
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse has said what is wrong, or shown the help
         return end.code if isinstance(end.code, int) else USAGE
     try:
-        with told_once(args.command):
+        with shown_once(args.command):
             code: int = args.run(args)
         sys.stdout.flush()
         return code

@@ -11,8 +11,8 @@ from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ..methods import METHODS, Method
-from .options import UsageError
-from .text import Style, terminal_width
+from .common.options import UsageError
+from .common.text import Style, terminal_width
 
 # Judge calls for a group of n distinct responses, with the defaults.
 CALLS = {

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from ..prepare import LARGE, prepare
-from .files import check_output
-from .options import UsageError
+from .common.files import check_output
+from .common.options import UsageError
 
 _EPILOG = f"""\
 A row: {{"query_id"?, "query": text or chat messages, "rubrics"?: [{{"text", "weight"}}],

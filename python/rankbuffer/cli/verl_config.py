@@ -6,7 +6,7 @@ import argparse
 
 from ..methods import METHODS
 from ..verl.config.overrides import check, overrides
-from .options import UsageError, option, positive
+from .common.options import UsageError, option, positive
 
 _EPILOG = """\
 Examples:

@@ -1,0 +1,1 @@
+"""What several commands share: options, files, the row log, text on a terminal."""

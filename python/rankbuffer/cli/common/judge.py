@@ -1,0 +1,138 @@
+"""The options that say which judge to ask, and the judge that they make."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from ...errors import ConfigError, JudgeError
+from ...judges import Judge, SimulatedJudge, judge_from_dict
+from ...scorer import Scorer
+from .options import UsageError, option, options, positive
+
+_SIMULATION = [f.name for f in fields(SimulatedJudge) if f.name != "qualities"]
+
+
+def add_simulation(parser: argparse._ActionsContainer) -> None:
+    """``--sim``, for commands that can do with the simulated judge."""
+    parser.add_argument(
+        "--sim",
+        type=options,
+        nargs="?",
+        const={},
+        metavar="NAME=VALUE,...",
+        help=f"simulated judge, for example sigma=2,drift=2; alone it makes no errors. "
+        f"Options: {', '.join(_SIMULATION)}",
+    )
+
+
+def add_judge(parser: argparse.ArgumentParser) -> None:
+    """What says which judge to ask."""
+    group = parser.add_argument_group("judge")
+    add_simulation(group)
+    group.add_argument(
+        "--base-url",
+        action="append",
+        metavar="URL",
+        help="OpenAI-compatible endpoint, ending in /v1; repeat it for several with one model",
+    )
+    group.add_argument("--model", help="model name at the endpoint")
+    group.add_argument(
+        "--api-key-env",
+        metavar="VARIABLE",
+        help="environment variable that holds the key; without it none is sent",
+    )
+    group.add_argument(
+        "--concurrency",
+        type=positive,
+        metavar="N",
+        help="judge requests in flight at most (default 256)",
+    )
+    group.add_argument(
+        "--judge-option",
+        type=option,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any other option of rankbuffer.Judge, for example timeout=120 "
+        """or extra_body='{"chat_template_kwargs": {"enable_thinking": false}}'""",
+    )
+    group.add_argument(
+        "--seed", type=int, default=0, help="of the order in which responses are shown (default 0)"
+    )
+
+
+def judge_of(
+    args: argparse.Namespace, qualities: Callable[[], Mapping[str, float]]
+) -> Judge | SimulatedJudge:
+    """The judge that the options ask for; ``qualities`` is called for the simulated one only."""
+    if args.sim is not None:
+        if args.base_url or args.model:
+            raise UsageError("--sim and --base-url/--model are two judges; give one of them")
+        return simulated(args.sim, qualities(), args.concurrency)
+    if not args.base_url or not args.model:
+        raise UsageError(
+            "which judge? Give --base-url URL and --model NAME, or --sim for the simulated one"
+        )
+    given: dict[str, Any] = dict(args.judge_option)
+    given |= {"base_url": args.base_url[0] if len(args.base_url) == 1 else args.base_url}
+    given |= {"model": args.model}
+    if args.api_key_env is not None:
+        given["api_key_env"] = args.api_key_env
+    if args.concurrency is not None:
+        given["max_concurrency"] = args.concurrency
+    return judge_from_dict(given)
+
+
+def simulated(
+    options: Mapping[str, Any], qualities: Mapping[str, float], concurrency: int | None = None
+) -> SimulatedJudge:
+    """A simulated judge from the options of ``--sim``."""
+    for name in options:
+        if name not in _SIMULATION:
+            raise UsageError(f"--sim: {name}: unknown option, known are {', '.join(_SIMULATION)}")
+    given = dict(options)
+    if concurrency is not None:
+        given["max_concurrency"] = concurrency
+    try:
+        judge = judge_from_dict({**given, "type": "simulated", "qualities": qualities})
+    except ConfigError as error:
+        raise UsageError(f"--sim: {error}") from None
+    assert isinstance(judge, SimulatedJudge)
+    return judge
+
+
+def require_judge(scorer: Scorer) -> None:
+    """Refuses an endpoint that cannot be reached, refuses the key or lacks the model.
+
+    Otherwise every group of the run would be written down as failed.
+    """
+    try:
+        scorer.check()
+    except JudgeError as error:
+        raise UsageError(str(error)) from None
+
+
+# What may change between a run and its resumption: who answers must not, how
+# fast and through what may.
+_TRANSPORT = {
+    "api_key",
+    "api_key_env",
+    "headers",
+    "proxy",
+    "timeout",
+    "group_timeout",
+    "max_concurrency",
+    "max_retries",
+    "latency_ms",
+    "qualities",  # those of the data, which has a checksum of its own
+}
+
+
+def identity(judge: Judge | SimulatedJudge) -> dict[str, Any]:
+    """The options of a judge that its answers depend on; holds no key."""
+    kind = "simulated" if isinstance(judge, SimulatedJudge) else "openai"
+    values = {f.name: getattr(judge, f.name) for f in fields(judge) if f.name not in _TRANSPORT}
+    return {"type": kind, **{name: value for name, value in values.items() if value is not None}}

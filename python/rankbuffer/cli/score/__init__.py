@@ -1,0 +1,3 @@
+"""``rankbuffer score``: batch scoring of group rows."""
+
+from .command import add as add
