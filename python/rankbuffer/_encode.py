@@ -33,8 +33,8 @@ def encode(value: Any, where: str = "") -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode()
     except (TypeError, ValueError, RecursionError) as cause:
-        problem = _complaint(value, where) or f"{where} cannot be written as JSON: {cause}"
-        raise InputError(problem.lstrip()) from None
+        said = f"cannot be written as JSON: {cause}"
+        raise _complaint(value, where) or InputError(said, where) from None
 
 
 def with_texts(document: bytes, name: str, values: list[str]) -> bytes:
@@ -55,7 +55,7 @@ def _quoted(value: str, where: str) -> bytes:
     try:
         raw = value.encode()
     except UnicodeEncodeError:
-        raise InputError(_surrogate(value, where) or where) from None
+        raise _surrogate(value, where) or InputError("is not valid text", where) from None
     if len(raw.translate(None, _RARE)) != len(raw):
         return encode(value)
     for character, escaped in _ESCAPES:
@@ -72,18 +72,20 @@ _ESCAPES = (
 )
 
 
-def _complaint(value: Any, where: str) -> str | None:
+def _complaint(value: Any, where: str) -> InputError | None:
     """What is wrong with the first value that JSON cannot carry, and where it is."""
     if value is None or isinstance(value, (bool, int)):
         return None
     if isinstance(value, str):
         return _surrogate(value, where)
     if isinstance(value, float):
-        return None if math.isfinite(value) else f"{where}: {value} is not a finite number"
+        return (
+            None if math.isfinite(value) else InputError(f"{value} is not a finite number", where)
+        )
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                return f"{where}: the key {key!r} must be a string"
+                return InputError(f"the key {key!r} must be a string", where)
             inner = f"{where}.{key}" if where else key
             if found := _surrogate(key, where) or _complaint(item, inner):
                 return found
@@ -93,17 +95,17 @@ def _complaint(value: Any, where: str) -> str | None:
             (found for i, item in enumerate(value) if (found := _complaint(item, f"{where}[{i}]"))),
             None,
         )
-    return f"{where}: cannot use a value of type {type(value).__name__}"
+    return InputError(f"cannot use a value of type {type(value).__name__}", where)
 
 
-def _surrogate(text: str, where: str) -> str | None:
+def _surrogate(text: str, where: str) -> InputError | None:
     try:
         text.encode()
     except UnicodeEncodeError as bad:
-        code = ord(text[bad.start])
-        return (
-            f"{where}: lone surrogate U+{code:04X} at character {bad.start} is not valid "
-            'Unicode text; decode the tokens with errors="replace"'
+        return InputError(
+            f"lone surrogate U+{ord(text[bad.start]):04X} at character {bad.start} is not valid "
+            'Unicode text; decode the tokens with errors="replace"',
+            where,
         )
     return None
 
@@ -112,7 +114,7 @@ def text(value: object, where: str) -> str:
     if isinstance(value, str):
         return value
     hint = "; decode it first" if isinstance(value, (bytes, bytearray)) else ""
-    raise InputError(f"{where} must be a string, got {type(value).__name__}{hint}")
+    raise InputError(f"must be a string, got {type(value).__name__}{hint}", where)
 
 
 def texts(values: Iterable[str], where: str) -> list[str]:
@@ -126,15 +128,15 @@ def items(values: Iterable[T], where: str, wanted: str = "a list") -> list[T]:
         problem = ", which has no order"
     elif isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
         return list(values)
-    raise InputError(f"{where} must be {wanted}, got {type(values).__name__}{problem}")
+    raise InputError(f"must be {wanted}, got {type(values).__name__}{problem}", where)
 
 
 def number(value: SupportsFloat, where: str) -> float:
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
-        raise InputError(f"{where} must be a number, got {type(value).__name__}")
+        raise InputError(f"must be a number, got {type(value).__name__}", where)
     result = float(value)
     if not math.isfinite(result):
-        raise InputError(f"{where}: {result} is not a finite number")
+        raise InputError(f"{result} is not a finite number", where)
     return result
 
 
@@ -146,7 +148,7 @@ def integer(value: SupportsIndex, where: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise InputError(f"{where} must be an integer, got {type(value).__name__}") from None
+        raise InputError(f"must be an integer, got {type(value).__name__}", where) from None
 
 
 def flag(value: object, where: str) -> bool:
@@ -156,7 +158,7 @@ def flag(value: object, where: str) -> bool:
     except ValueError:  # an array of several
         known = False
     if not known:
-        raise InputError(f"{where} must be true or false, got {value!r}")
+        raise InputError(f"must be true or false, got {value!r}", where)
     return bool(value)
 
 
@@ -172,7 +174,7 @@ def flags(values: Iterable[object], where: str) -> list[bool]:
 def milliseconds(seconds: SupportsFloat, where: str) -> int:
     given = number(seconds, where)
     if given < 0:
-        raise InputError(f"{where}: {given} seconds is negative")
+        raise InputError(f"{given} seconds is negative", where)
     return round(min(max(given * 1000, _SHORTEST_MS), _LONGEST_MS))
 
 
@@ -183,7 +185,7 @@ def query(value: Query, where: str = "query") -> str | list[dict[str, str]]:
     messages = []
     for i, message in enumerate(items(value, where, "a text or a list of chat messages")):
         if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
-            raise InputError(f'{where}[{i}] must be {{"role", "content"}} with text content')
+            raise InputError('must be {"role", "content"} with text content', f"{where}[{i}]")
         messages.append(
             {key: text(message[key], f"{where}[{i}].{key}") for key in ("role", "content")}
         )
@@ -203,5 +205,5 @@ def rubrics(
         elif isinstance(value, Mapping):
             out.append(dict(value))
         else:
-            raise InputError(f"{where}[{i}] must be a Rubric, got {type(value).__name__}")
+            raise InputError(f"must be a Rubric, got {type(value).__name__}", f"{where}[{i}]")
     return out

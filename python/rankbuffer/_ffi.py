@@ -17,13 +17,14 @@ library loads, so that Go's handler for SIGSEGV stays the outer one.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import threading
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any, Final
 
-from .errors import ForkedError, InputError, LibraryError, from_code
+from .errors import ForkedError, InputError, LibraryError, from_library
 
 ABI_VERSION: Final = 1
 
@@ -214,8 +215,8 @@ class Library:
 
     def _check(self, code: int) -> None:
         if code < 0:
-            message = self._quick["rb_last_error"]()
-            raise from_code(code, message.decode("utf-8", "replace") if message else "")
+            told = self._quick["rb_last_error"]()
+            raise from_library(_told(code, told.decode("utf-8", "replace") if told else ""))
 
     def _text(self, function: Any, *arguments: Any) -> bytes:
         out = c_void_p(None)
@@ -226,6 +227,12 @@ class Library:
             return ctypes.string_at(out.value)
         finally:
             self._quick["rb_free"](out)
+
+
+def _told(status: int, text: str) -> Any:
+    if text.startswith("{"):
+        return json.loads(text)
+    return {"status": status, "code": "internal", "summary": "", "message": text}
 
 
 def _bind(dll: Any, table: dict[str, tuple[Any, list[Any]]], path: Path) -> dict[str, Any]:
@@ -257,13 +264,13 @@ def _check_version(dll: Any, path: Path) -> None:
 def c_string(text: str, name: str) -> bytes:
     """UTF-8 for a char*; a NUL, which would cut it short, and lone surrogates are refused."""
     if not isinstance(text, str):
-        raise InputError(f"{name} must be a string, got {type(text).__name__}")
+        raise InputError(f"must be a string, got {type(text).__name__}", name)
     try:
         raw = text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{name} is not valid Unicode text: {error.reason}") from None
+        raise InputError(f"is not valid Unicode text: {error.reason}", name) from None
     if 0 in raw:
-        raise InputError(f"{name} must not contain a NUL character")
+        raise InputError("must not contain a NUL character", name)
     return raw
 
 
@@ -272,9 +279,9 @@ def c_path(path: str | os.PathLike[str]) -> bytes:
     try:
         raw = os.fsencode(path)
     except TypeError:
-        raise InputError(f"path must be a string or a Path, got {type(path).__name__}") from None
+        raise InputError(f"must be a string or a Path, got {type(path).__name__}", "path") from None
     if not raw or 0 in raw:
-        raise InputError("path must not be empty or contain a NUL character")
+        raise InputError("must not be empty or contain a NUL character", "path")
     return raw
 
 

@@ -21,11 +21,19 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from copy import copy
 from typing import Any, NamedTuple
 
-from . import _ffi, errors
+from . import _ffi
 from ._wait import wait
-from .errors import BusyError, ClosedError
+from .errors import (
+    BusyError,
+    CancelledError,
+    ClosedError,
+    InternalError,
+    RankBufferError,
+    from_library,
+)
 
 # The thread only has to wake and leave; a bound all the same, since close has one.
 _JOIN_S = 1.0
@@ -35,19 +43,14 @@ Start = Callable[[_ffi.Library, int, _ffi.Ticket], None]
 
 
 class Outcome(NamedTuple):
-    """How a group ended: its result, or a code and a message.
+    """How a group ended: with its result or with an error."""
 
-    Not an exception: one outcome may be raised in many tasks, each of which
-    gets its own.
-    """
-
-    result: dict[str, Any] | None
-    code: int = 0
-    message: str = ""
+    result: dict[str, Any]
+    error: RankBufferError | None = None
 
     def unwrap(self) -> dict[str, Any]:
-        if self.result is None:
-            raise errors.from_code(self.code, self.message)
+        if self.error is not None:
+            raise copy(self.error)  # many tasks may wait for the group, each gets its own
         return self.result
 
 
@@ -139,7 +142,7 @@ class Pump:
             if pending.done or self._closed:
                 return
             self._waiting.pop(pending.ticket.number, None)
-            pending.settle(Outcome(None, errors.CANCELLED, "the group was cancelled"))
+            pending.settle(Outcome({}, CancelledError("the group was cancelled")))
             with suppress(ClosedError):  # it has just ended by itself
                 _ffi.library().cancel(self._handle, pending.ticket)
 
@@ -154,9 +157,7 @@ class Pump:
         if _ffi.forked():
             return
         with self._lock:
-            self._end(
-                Outcome(None, errors.HANDLE, "the scorer was closed while the group was in flight")
-            )
+            self._end(ClosedError("the scorer was closed while the group was in flight"))
             handle, self._handle = self._handle, 0
         if not handle:
             return
@@ -168,11 +169,11 @@ class Pump:
         if thread is not None and thread is not threading.current_thread():
             thread.join(_JOIN_S)
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end(self, error: RankBufferError) -> None:
         """Under the lock: nothing comes any more, so that nobody must wait."""
         self._closed = True
         for pending in self._waiting.values():
-            pending.settle(outcome)
+            pending.settle(Outcome({}, error))
         self._waiting.clear()
 
     def _start_thread(self, handle: int) -> threading.Thread:
@@ -202,11 +203,7 @@ class Pump:
             pass  # close() has told those who waited
         except BaseException as error:
             with self._lock:
-                self._end(
-                    Outcome(
-                        None, errors.PANIC, f"the thread that takes completions ended: {error!r}"
-                    )
-                )
+                self._end(InternalError(f"the thread that takes completions ended: {error!r}"))
             raise
         finally:
             os.close(fd)
@@ -216,8 +213,7 @@ class Pump:
             pending = self._waiting.pop(completion["ticket"], None)
             if pending is None:
                 return  # cancelled or closed meanwhile
-            error = completion.get("error")
-            if error is None:
-                pending.settle(Outcome(completion["result"]))
+            if told := completion.get("error"):
+                pending.settle(Outcome({}, from_library(told)))
             else:
-                pending.settle(Outcome(None, error["code"], error["message"]))
+                pending.settle(Outcome(completion["result"]))

@@ -42,10 +42,10 @@ class ScorerConfig:
     def to_json(self) -> dict[str, Any]:
         """The config as the library takes it. Holds the judge's key."""
         if not isinstance(self.judge, (Judge, SimulatedJudge)):
-            raise ConfigError(f"judge must be a Judge or a SimulatedJudge, {_got(self.judge)}")
+            raise ConfigError(f"must be a Judge or a SimulatedJudge, {_got(self.judge)}", "judge")
         if not isinstance(self.method, Method):
             raise ConfigError(
-                f"method must be an instance, such as rb.RankBuffer(), {_got(self.method)}"
+                f"must be an instance, such as rb.RankBuffer(), {_got(self.method)}", "method"
             )
         config: dict[str, Any] = {
             "method": self.method.to_json(),
@@ -88,17 +88,19 @@ def _tags(reasoning: tuple[str, str] | None) -> dict[str, str] | None:
         return None
     if not isinstance(reasoning, (tuple, list)) or len(reasoning) != 2:
         raise ConfigError(
-            f"reasoning must be a pair of tags (open, close) or None, got {reasoning!r}"
+            f"must be a pair of tags (open, close) or None, got {reasoning!r}", "reasoning"
         )
     return {"open": reasoning[0], "close": reasoning[1]}
 
 
 def _paths(prompts: Mapping[str, str | os.PathLike[str]]) -> dict[str, str]:
     if not isinstance(prompts, Mapping):
-        raise ConfigError(f"prompts must be a mapping of kind to path, {_got(prompts)}")
+        raise ConfigError(f"must be a mapping of kind to path, {_got(prompts)}", "prompts")
     for kind, path in prompts.items():
         if not isinstance(path, (str, os.PathLike)):
-            raise ConfigError(f"prompts.{kind} must be the path of a template file, {_got(path)}")
+            raise ConfigError(
+                f"must be the path of a template file, {_got(path)}", f"prompts.{kind}"
+            )
     return {kind: os.fspath(path) for kind, path in prompts.items()}
 
 

@@ -1,12 +1,84 @@
-"""The errors that RankBuffer raises, and the codes of the C ABI they stand for."""
+"""The errors that RankBuffer raises. FAILURES.md lists their codes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+E = TypeVar("E", bound="RankBufferError")
+
+# What each code means, for errors that Python raises itself: the library may not
+# be loaded. A test compares them with core/fault.
+_SUMMARIES = {
+    "invalid_json": "this is not valid JSON",
+    "unknown_field": "this field is unknown",
+    "missing_field": "this field is needed and missing",
+    "invalid_value": "this value cannot be used",
+    "query_conflict": "this query id was given other content before",
+    "unknown_query": "this query id is unknown",
+    "closed": "the scorer was closed, or the handle is unknown",
+    "stale_update": "the group has no update that still fits its buffer",
+    "busy": "a limit is reached, or other work is in flight",
+    "cancelled": "the group was cancelled",
+    "file_error": "a file could not be read or written",
+    "checkpoint_damaged": "the checkpoint is damaged or incomplete",
+    "judge_unreachable": "the judge cannot be reached",
+    "forked": "the process was forked after it had loaded the library",
+    "internal": "an internal error, please report it",
+    "library_unavailable": "the native library cannot be loaded",
+}
 
 
 class RankBufferError(Exception):
-    """Base of every error that RankBuffer raises."""
+    """Base of every error that RankBuffer raises. ``str(error)`` is the full text.
+
+    ``code``
+        The kind of failure, one of the list in FAILURES.md, such as
+        ``"judge_unauthorized"``.
+    ``summary``
+        One sentence that is safe to log: it names the field, and quotes neither
+        a judge nor a response nor a file's content.
+    ``detail``
+        The full text, which may quote them.
+    ``field``, ``file``, ``line``
+        What the error is about, such as ``"method.rankbuffer.k0"``; ``""`` and 0
+        where there is no such thing. Lines count from 1.
+    """
+
+    code: str = "invalid_value"
+    field: str = ""
+    file: str = ""
+    line: int = 0
+
+    def __init__(
+        self, said: str = "", field: str = "", *, code: str = "", file: str = "", line: int = 0
+    ) -> None:
+        lined = f"{file}:{line}" if line else file
+        super().__init__(": ".join(part for part in (lined, field, said) if part))
+        self.code = code or type(self).code
+        self.field, self.file, self.line = field, file, line
+        self._meaning = _SUMMARIES.get(self.code, "")
+
+    @property
+    def summary(self) -> str:
+        return ": ".join(part for part in (self.field, self._meaning) if part)
+
+    @property
+    def detail(self) -> str:
+        return str(self)
+
+    def within(
+        self, parent: str = "", kind: type[RankBufferError] | None = None
+    ) -> RankBufferError:
+        """The same error about a field of ``parent``, as another class of error if given."""
+        dot = "." if self.field and not self.field.startswith("[") else ""
+        colon = "" if self.field else ": "
+        error = (kind or type(self))(f"{parent}{dot or colon}{self}" if parent else str(self))
+        vars(error).update(vars(self))
+        error.field = f"{parent}{dot}{self.field}" if parent else self.field
+        return error
 
 
 class RankBufferWarning(UserWarning):
@@ -14,70 +86,89 @@ class RankBufferWarning(UserWarning):
 
 
 class ConfigError(RankBufferError, ValueError):
-    """A method, a judge or a scorer option is wrong; the message names the field."""
+    """An option of a method, of a judge or of the scorer is wrong."""
 
 
 class InputError(RankBufferError, ValueError):
-    """A query, a group or a response is wrong; the message names the field. Nothing was changed."""
+    """A query, a group or a response is wrong. Nothing was changed."""
 
 
 class LibraryError(RankBufferError):
     """The native library is missing, does not load or is of another version."""
 
+    code = "library_unavailable"
+
 
 class ClosedError(RankBufferError):
     """The scorer or the judge server was closed."""
 
+    code = "closed"
+
 
 class ForkedError(RankBufferError):
-    """The process was forked after the library had been loaded; the child cannot use it."""
+    """The process was forked after it had loaded the library, which the child cannot use."""
+
+    code = "forked"
 
 
 class StaleError(RankBufferError):
-    """The group has no update that still fits, for one because the buffer has moved on since."""
+    """The group has no update that still fits: it was applied, or the buffer has changed since."""
+
+    code = "stale_update"
 
 
 class ConflictError(RankBufferError):
     """The query id is known with other content."""
 
+    code = "query_conflict"
+
 
 class NotFoundError(RankBufferError, LookupError):
-    """The query or the group is not known to this scorer or file."""
+    """The scorer or the file does not know the query or the group."""
+
+    code = "unknown_query"
 
 
 class BusyError(RankBufferError):
     """Too many groups are in flight; wait for some to finish."""
 
+    code = "busy"
+
 
 class FileError(RankBufferError, OSError):
     """A file could not be read or written."""
 
+    code = "file_error"
+
 
 class CheckpointError(RankBufferError):
-    """The file is not a checkpoint of ours, is damaged, or was written by a newer version."""
+    """The file is no RankBuffer checkpoint, is damaged, or was written by a newer version."""
+
+    code = "checkpoint_damaged"
 
 
 class JudgeError(RankBufferError):
     """The judge failed and the scorer was built with ``on_failure="raise"``."""
 
+    code = "judge_unreachable"
+
 
 class CancelledError(RankBufferError):
-    """The group was cancelled before its result was there."""
+    """The group was cancelled before it had a result."""
+
+    code = "cancelled"
 
 
 class InternalError(RankBufferError):
-    """The native library failed in a way that is a bug in it; the scorer may still be used."""
+    """The native library has a bug. The scorer may still be used."""
+
+    code = "internal"
 
 
-# The codes of capi/rankbuffer.h.
-INVALID = -1
-HANDLE = -2
-PANIC = -10
-CANCELLED = -12
-
-_BY_CODE: dict[int, type[RankBufferError]] = {
-    INVALID: InputError,
-    HANDLE: ClosedError,
+# By the return codes of capi/rankbuffer.h, one for each group of codes.
+_BY_STATUS: dict[int, type[RankBufferError]] = {
+    -1: InputError,
+    -2: ClosedError,
     -3: StaleError,
     -4: ConflictError,
     -5: NotFoundError,
@@ -85,13 +176,13 @@ _BY_CODE: dict[int, type[RankBufferError]] = {
     -7: FileError,
     -8: CheckpointError,
     -9: ForkedError,
-    PANIC: InternalError,
+    -10: InternalError,
     -11: JudgeError,
-    CANCELLED: CancelledError,
+    -12: CancelledError,
 }
 
 
-# Where the library's names differ: judge.timeout_s, limits.max_groups, deadline_ms.
+# Names that the library is about to change to this package's.
 _NAMES = re.compile(r"\b(judge\.\w+)_s\b|\blimits\.(max_\w+)|\b(deadline)_ms\b")
 
 
@@ -100,9 +191,21 @@ def in_python(message: str) -> str:
     return _NAMES.sub(lambda name: name[name.lastindex or 0], message)
 
 
-def from_code(code: int, message: str) -> RankBufferError:
-    """The error for a negative code of the C ABI, with the library's own message."""
-    kind, message = _BY_CODE.get(code), in_python(message)
-    if kind is None:
-        return InternalError(f"{message or 'the library gave no message'} (unknown code {code})")
-    return kind(message or f"the library gave no message (code {code})")
+def from_library(told: Mapping[str, Any]) -> RankBufferError:
+    """The error that the library tells of as a JSON object, in rb_last_error and rb_poll."""
+    if not isinstance(told["code"], str):
+        told = {"status": told["code"], "summary": "", **told, "code": "internal"}
+    error = _BY_STATUS.get(told["status"], InternalError)(in_python(told["message"]))
+    error.code, error.line = told["code"], told.get("line", 0)
+    error.field, error.file = told.get("field", ""), told.get("file", "")
+    error._meaning = told["summary"].removeprefix(f"{error.field}: ")
+    return error
+
+
+@contextmanager
+def of_the_config() -> Iterator[None]:
+    """Within it a wrong value is a mistake in the configuration: a ConfigError."""
+    try:
+        yield
+    except InputError as error:
+        raise error.within(kind=ConfigError) from None

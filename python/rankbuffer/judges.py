@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _ffi
 from ._encode import encode, milliseconds, number, texts
-from .errors import BusyError, ClosedError, ConfigError, InputError, RankBufferError
+from .errors import BusyError, ClosedError, ConfigError, RankBufferError, of_the_config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +58,14 @@ class Judge:
         key = self.api_key
         if self.api_key_env is not None:
             if key is not None:
-                raise ConfigError("judge.api_key_env: give either api_key or api_key_env, not both")
+                raise ConfigError(
+                    "give either api_key or api_key_env, not both", "judge.api_key_env"
+                )
             # Read here: the library does not see later changes of os.environ.
             key = os.environ.get(self.api_key_env)
             if not key:
                 raise ConfigError(
-                    f"judge.api_key_env: the environment variable {self.api_key_env} is not set"
+                    f"the environment variable {self.api_key_env} is not set", "judge.api_key_env"
                 )
             del config["api_key_env"]
         if key is not None:
@@ -105,8 +107,8 @@ class SimulatedJudge:
         config["type"] = "simulated"
         if not isinstance(self.qualities, Mapping):
             raise ConfigError(
-                "judge.qualities must be a mapping of text to quality, "
-                f"got {type(self.qualities).__name__}"
+                f"must be a mapping of text to quality, got {type(self.qualities).__name__}",
+                "judge.qualities",
             )
         config["qualities"] = {
             t: number(q, f"judge.qualities[{t!r:.40}]") for t, q in self.qualities.items()
@@ -163,11 +165,9 @@ class JudgeServer:
 
     def __init__(self, judge: SimulatedJudge, *, host: str = "127.0.0.1", port: int = 0) -> None:
         library = _ffi.library()
-        try:
+        with of_the_config():
             config = {k: v for k, v in judge.to_json().items() if k not in _CLIENT_ONLY}
             self._handle = library.sim_start(encode({**config, "host": host, "port": port}))
-        except InputError as error:
-            raise ConfigError(str(error)) from None
         self._url = library.sim_url(self._handle)
 
     @property

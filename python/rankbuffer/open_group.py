@@ -79,10 +79,12 @@ class _Feed:
             index = integer(index, "index")
             if not 0 <= index < self._expected:
                 raise InputError(
-                    f"index: {index} is outside 0..{self._expected - 1} of the responses expected"
+                    f"{index} is outside 0..{self._expected - 1}, the places of the responses "
+                    "expected",
+                    "index",
                 )
             if index in self._taken:
-                raise InputError(f"index: {index} was added before")
+                raise InputError(f"{index} was added before", "index")
             self._taken.add(index)
         return index
 
@@ -254,7 +256,7 @@ class OpenGroup:
         self._body = body
         self._expected = integer(expected, "expected")
         if not 1 <= self._expected <= _MAX_EXPECTED:
-            raise InputError(f"expected: {expected} is not a number of responses, at least 1")
+            raise InputError(f"need at least 1, got {expected}", "expected")
         self._plain: Group | None = None
         self._async: AsyncGroup | None = None
 

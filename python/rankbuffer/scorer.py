@@ -15,7 +15,7 @@ from ._group import Rubrics, describe, group, terms
 from ._pump import Pending, Pump
 from ._wait import interruptibly
 from .config import ScorerConfig
-from .errors import ConfigError, InputError, RankBufferWarning
+from .errors import RankBufferWarning, of_the_config
 from .judges import Judge, SimulatedJudge
 from .methods import Method, RankBuffer
 from .open_group import OpenGroup
@@ -59,10 +59,8 @@ class Scorer:
             max_group_size=max_group_size,
             max_groups=max_groups,
         )
-        try:
+        with of_the_config():
             handle = _ffi.library().scorer_new(encode(self._config.to_json()))
-        except InputError as error:
-            raise ConfigError(str(error)) from None
         self._pump = Pump(handle)
         # Runs when the scorer is collected and at exit; must not refer to self.
         self._finalizer = weakref.finalize(

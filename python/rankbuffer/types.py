@@ -112,7 +112,11 @@ class GroupResult:
     epoch: int = 0
     step: int = 0
     error: str = ""
-    """One failure of a group that is not ok, the same in every run, options named as in Python."""
+    """The first failure of a group that is not ok, in full. It may quote the judge."""
+    error_code: str = ""
+    """The kind of that failure, one of the list in FAILURES.md."""
+    error_summary: str = ""
+    """That failure in one sentence that is safe to log."""
     detail: dict[str, Any] = field(default_factory=dict)
     """What only this method has to say: scores per rubric, the champion, ...
 

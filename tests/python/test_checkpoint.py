@@ -131,9 +131,9 @@ def test_bad_paths(query: Build, tmp_path: Path) -> None:
     with pytest.raises(rb.FileError, match=r"none\.zst"):
         rb.inspect(tmp_path / "none.zst")
     for path in ("a\0b", ""):
-        with pytest.raises(rb.InputError, match="path must not be empty or contain a NUL"):
+        with pytest.raises(rb.InputError, match="path: must not be empty or contain a NUL"):
             scorer.snapshot(path)
-    with pytest.raises(rb.InputError, match="path must be a string or a Path, got int"):
+    with pytest.raises(rb.InputError, match="path: must be a string or a Path, got int"):
         scorer.snapshot(7)  # type: ignore[arg-type]
 
 

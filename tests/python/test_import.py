@@ -75,10 +75,12 @@ def test_library_of_another_abi_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_errors_are_all_ours() -> None:
     from rankbuffer import errors
 
-    for code in range(-12, 0):
-        error = errors.from_code(code, "why")
+    told = {"code": "a_code", "summary": "x.y: short", "message": "x.y: long", "field": "x.y"}
+    for status in range(-12, 0):
+        error = errors.from_library({**told, "status": status})
         assert type(error) is not rb.RankBufferError
         assert isinstance(error, rb.RankBufferError)
-        assert str(error) == "why"
-    assert isinstance(errors.from_code(-77, "why"), rb.InternalError)
-    assert isinstance(errors.from_code(-1, ""), ValueError)
+        assert str(error) == error.detail == "x.y: long"
+        assert (error.code, error.field, error.summary) == ("a_code", "x.y", "x.y: short")
+    assert isinstance(errors.from_library({**told, "status": -77}), rb.InternalError)
+    assert isinstance(errors.from_library({**told, "status": -1}), ValueError)

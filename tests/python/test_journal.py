@@ -169,5 +169,5 @@ def test_label_errors() -> None:
     with scorer() as one:
         with pytest.raises(rb.InputError, match="label: 513 bytes"):
             group(one, "a", 1, label="x" * 513)
-        with pytest.raises(rb.InputError, match="label must be a string"):
+        with pytest.raises(rb.InputError, match="label: must be a string"):
             group(one, "a", 1, label=7)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import socket
-import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
+from endpoints import endpoint
 from known_world import MIXED, MIXED_RANKS, World
 
 import rankbuffer as rb
@@ -55,7 +53,7 @@ def test_port_in_use(world: World) -> None:
             rb.JudgeServer(world.judge(), port=port)
 
 
-def test_unreachable_endpoint(world: World) -> None:
+def test_unreachableendpoint(world: World) -> None:
     with rb.JudgeServer(world.judge()) as server:
         url = server.url
     with _over_http(url, max_retries=1, backoff=0.001) as scorer:
@@ -64,38 +62,6 @@ def test_unreachable_endpoint(world: World) -> None:
     assert result.group_status == "failed"
     assert "connection refused" in result.error
     assert result.advantages == [0, 0]
-
-
-@contextmanager
-def _endpoint(status: int, message: str) -> Iterator[tuple[str, list[int]]]:
-    """An endpoint that refuses everything, and its count of requests."""
-    seen: list[int] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            seen.append(status)
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            body = json.dumps({"error": {"message": message, "code": status}}).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1", seen
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +73,7 @@ def _endpoint(status: int, message: str) -> Iterator[tuple[str, list[int]]]:
     ],
 )
 def test_refusals_are_told_and_not_retried(status: int, message: str, world: World) -> None:
-    with _endpoint(status, message) as (url, seen), _over_http(url, api_key="s3cret") as scorer:
+    with endpoint(status, message) as (url, seen), _over_http(url, api_key="s3cret") as scorer:
         result = scorer.score_group("q", [*world.group("q", 1, 2), ""], query="?")
     assert result.status == ["judge_failed", "judge_failed", "empty"]
     assert message in result.error
@@ -153,7 +119,7 @@ def test_check_before_the_run(world: World, build: Build) -> None:
     ("status", "message"), [(401, "Incorrect API key provided"), (404, "The model does not exist")]
 )
 def test_check_tells_what_is_wrong(status: int, message: str) -> None:
-    with _endpoint(status, message) as (url, _), _over_http(url, api_key="s3cret") as scorer:
+    with endpoint(status, message) as (url, _), _over_http(url, api_key="s3cret") as scorer:
         with pytest.raises(rb.JudgeError, match=message) as caught:
             scorer.check()
         assert url in str(caught.value)

@@ -375,11 +375,11 @@ def test_bad_feeding(world: World, query: Build) -> None:
     scorer = query(max_response_bytes=1000)
     with scorer.open_group("q", expected=2) as group:
         bad: list[tuple[tuple[Any, ...], str]] = [
-            ((b"bytes",), r"responses\[0\] must be a string, got bytes; decode it first"),
+            ((b"bytes",), r"responses\[0\]: must be a string, got bytes; decode it first"),
             ((texts[0], 2), r"index: 2 is outside 0\.\.1"),
             ((texts[0], -1), r"index: -1 is outside"),
             ((texts[0], 2**40), r"index: 1099511627776 is outside"),
-            ((texts[0], "0"), "index must be an integer, got str"),
+            ((texts[0], "0"), "index: must be an integer, got str"),
             (("x\ud800",), r"responses\[0\]\.text: lone surrogate U\+D800 at character 1"),
             (("x\ud800", 1), r"responses\[1\]\.text: lone surrogate"),
             (("x" * 1001, 1), r"responses\[1\]: 1001 bytes are more than max_response_bytes"),
