@@ -26,6 +26,9 @@ class Method:
     """
 
     name: ClassVar[str]
+    """What the method is called in configuration files and on the command line."""
+    calls: ClassVar[str]
+    """Judge calls for a group of n distinct responses, with the default options."""
 
     format_weight: float = 0.2
     format_check: Literal["think_answer"] | None = None
@@ -55,6 +58,7 @@ class RankBuffer(Method):
     """
 
     name: ClassVar[str] = "rankbuffer"
+    calls: ClassVar[str] = "n + intervals shared"
 
     k0: int = 4
     init: Literal["auto", "ranked", "bootstrap"] = "auto"
@@ -75,6 +79,7 @@ class SCR(Method):
     """
 
     name: ClassVar[str] = "scr"
+    calls: ClassVar[str] = "n(n-1)/2"
 
     votes: int = 1
     aggregate: Literal["wins", "cara"] = "wins"
@@ -92,6 +97,7 @@ class AGR(Method):
     """
 
     name: ClassVar[str] = "agr"
+    calls: ClassVar[str] = "anchors x n"
 
     votes: int = 1
     search: Literal["all", "binary"] = "all"
@@ -110,6 +116,7 @@ class PRC(Method):
     """
 
     name: ClassVar[str] = "prc"
+    calls: ClassVar[str] = "n"
 
     votes: int = 1
     aggregate: Literal["soft", "majority"] = "soft"
@@ -123,6 +130,7 @@ class GenRM(Method):
     """Point-wise generative reward model: probability of the positive label token."""
 
     name: ClassVar[str] = "genrm"
+    calls: ClassVar[str] = "n"
 
     format_weight: float = 1.0
 
@@ -136,6 +144,7 @@ class Tournament(Method):
     """
 
     name: ClassVar[str] = "tournament"
+    calls: ClassVar[str] = "(n-1) x repeats"
 
     group_size: int = 2
     k_win: int = 1
@@ -150,6 +159,7 @@ class Arena(Method):
     """ArenaRL: a seeded single elimination, in which the first response seeds the bracket."""
 
     name: ClassVar[str] = "arena"
+    calls: ClassVar[str] = "4(n-1)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +167,7 @@ class Pairwise(Method):
     """All pairs judged; reward by the rank of the win rate."""
 
     name: ClassVar[str] = "pairwise"
+    calls: ClassVar[str] = "n(n-1)/2"
 
     votes: int = 1
     both_orders: bool = False
@@ -167,6 +178,7 @@ class Pointwise(Method):
     """One 0-10 score a response; ``rank_transform`` rewards its rank in the group instead."""
 
     name: ClassVar[str] = "pointwise"
+    calls: ClassVar[str] = "n"
 
     rank_transform: bool = False
 
@@ -176,6 +188,7 @@ class GDPO(Method):
     """One score for each rubric, normalised within the group before the weighted sum."""
 
     name: ClassVar[str] = "gdpo"
+    calls: ClassVar[str] = "rubrics x n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +196,7 @@ class Implicit(Method):
     """One score for all rubrics together; ``scale`` 1 rewards 0..1, 10 rewards 0..10."""
 
     name: ClassVar[str] = "implicit"
+    calls: ClassVar[str] = "n"
 
     scale: int = 1
     format_weight: float = 1.0
@@ -193,6 +207,7 @@ class Explicit(Method):
     """One call a rubric, averaged by weight; ``scale`` 1 rewards 0..1, 10 rewards 0..10."""
 
     name: ClassVar[str] = "explicit"
+    calls: ClassVar[str] = "rubrics x n"
 
     scale: int = 1
     format_weight: float = 1.0
@@ -203,6 +218,7 @@ class WinRate(Method):
     """All pairs judged; the reward is the win rate."""
 
     name: ClassVar[str] = "winrate"
+    calls: ClassVar[str] = "n(n-1)/2"
 
     votes: int = 1
     both_orders: bool = False
@@ -214,6 +230,7 @@ class Listwise(Method):
     """One call orders the whole group; ``repeats`` in other orders are averaged by Borda count."""
 
     name: ClassVar[str] = "listwise"
+    calls: ClassVar[str] = "repeats"
 
     repeats: int = 1
 

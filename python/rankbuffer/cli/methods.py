@@ -14,24 +14,6 @@ from ..methods import METHODS, Method
 from .common.options import UsageError
 from .common.text import Style, terminal_width
 
-# Judge calls for a group of n distinct responses, with the defaults.
-CALLS = {
-    "rankbuffer": "n + intervals shared",
-    "scr": "n(n-1)/2",
-    "agr": "anchors x n",
-    "prc": "n",
-    "genrm": "n",
-    "tournament": "(n-1) x repeats",
-    "arena": "4(n-1)",
-    "pairwise": "n(n-1)/2",
-    "pointwise": "n",
-    "gdpo": "rubrics x n",
-    "implicit": "n",
-    "explicit": "rubrics x n",
-    "winrate": "n(n-1)/2",
-    "listwise": "repeats",
-}
-
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
@@ -46,7 +28,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.name is None:
-        rows = [(name, CALLS[name], _summary(kind)) for name, kind in METHODS.items()]
+        rows = [(name, kind.calls, _summary(kind)) for name, kind in METHODS.items()]
         width = terminal_width() - max(len(r[0]) for r in rows) - max(len(r[1]) for r in rows) - 4
         for line in _listing(rows, width):
             print(line)
@@ -80,7 +62,7 @@ def _tell(name: str, kind: type[Method]) -> None:
     print(Style(sys.stdout)(f"{name}, in Python rankbuffer.{kind.__name__}", "bold"))
     for paragraph in (inspect.getdoc(kind) or "").replace("``", "").split("\n\n"):
         print("\n".join(textwrap.wrap(paragraph, terminal_width())))
-    print(f"\nCalls for a group of n distinct responses, with the defaults: {CALLS[name]}")
+    print(f"\nCalls for a group of n distinct responses, with the defaults: {kind.calls}")
     print("\nOptions and their defaults:")
     shared = {field.name for field in fields(Method)}
     hints = get_type_hints(kind)

@@ -11,14 +11,12 @@ from known_world import World
 import rankbuffer as rb
 from rankbuffer.cli import main
 from rankbuffer.cli.common.text import columns
-from rankbuffer.cli.methods import CALLS
 from rankbuffer.methods import METHODS, method_from_dict
 
 
 def test_every_method_is_listed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(CALLS) == set(METHODS)
     for width in (60, 80, 120):
         monkeypatch.setenv("COLUMNS", str(width))
         assert main(["methods"]) == 0
@@ -35,7 +33,7 @@ def test_every_option_is_told(name: str, capsys: pytest.CaptureFixture[str]) -> 
         field.name for field in dataclasses.fields(METHODS[name])
     }
     assert METHODS[name].__name__ in shown
-    assert f"with the defaults: {CALLS[name]}\n" in shown
+    assert f"with the defaults: {METHODS[name].calls}\n" in shown
 
 
 def test_an_unknown_one(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,6 +52,6 @@ def test_the_calls_are_those_made(name: str, world: World) -> None:
         )
     # Anchors 0, 2, 4 and 6: six of the eight fall into three intervals by twos, and two above.
     values = {"anchors": 7, "rubrics": 3, "repeats": 3 if name == "tournament" else 1, "n": n}
-    formula = CALLS[name].replace("intervals shared", "4")
+    formula = METHODS[name].calls.replace("intervals shared", "4")
     formula = re.sub(r"([0-9n])(?=[n(])", r"\1*", formula.replace(" x ", "*"))
     assert sum(result.calls.values()) == eval(formula, {}, values)
