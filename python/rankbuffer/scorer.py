@@ -1,4 +1,4 @@
-"""The scorer: a method, a judge and a quality scale for each query."""
+"""The scorer: a method, a judge and a buffer for each query."""
 
 from __future__ import annotations
 
@@ -6,61 +6,63 @@ import json
 import os
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, SupportsFloat
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, overload
 
 from . import _ffi
-from ._encode import encode, integer, milliseconds, text
-from ._group import Rubrics, describe, group, terms
+from ._encode import encode, integer, milliseconds
+from ._group import OpenOptions, Rubrics, WholeOptions, document, group
+from ._options import taking
 from ._pump import Pending, Pump
 from ._wait import interruptibly
 from .config import ScorerConfig
 from .errors import RankBufferWarning, of_the_config
-from .judges import Judge, SimulatedJudge
-from .methods import Method, RankBuffer
 from .open_group import OpenGroup
 from .types import Buffer, GroupResult, Query, Rubric
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # in typing from Python 3.11
+
 _CLOSE_S = 5.0
+
+P = ParamSpec("P")
+
+
+def _options_of(
+    kind: Callable[P, ScorerConfig],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
+    """For the type checker: a function takes what ``kind`` takes."""
+    return lambda function: function
 
 
 class Scorer:
     """Turns groups of responses to a query into rewards.
 
-    Arguments are those of :class:`ScorerConfig`. All methods are safe to call
-    from any thread and any event loop. Use it in a ``with`` block, or close it.
-    A scorer does not pickle and does not survive a fork: pickle ``scorer.config``
-    and build another with ``Scorer.from_config``.
+    ``Scorer(config)`` takes a :class:`ScorerConfig`; ``Scorer(judge=..., method=...)``
+    takes its options. Threads and event loops may share a scorer. Use it in a
+    ``with`` block, or close it. A scorer does not pickle and does not survive a
+    fork: pickle ``scorer.config`` and make another scorer from it.
+
+    ConfigError if an option is wrong; FileError if a prompt template cannot be read.
     """
 
-    def __init__(
-        self,
-        *,
-        judge: Judge | SimulatedJudge,
-        method: Method | None = None,
-        seed: int = 0,
-        on_failure: Literal["mean", "neutral", "raise"] = "mean",
-        advantage: Literal["grpo", "dr_grpo"] = "grpo",
-        reasoning: tuple[str, str] | None = ("<think>", "</think>"),
-        prompts: Mapping[str, str | os.PathLike[str]] | None = None,
-        max_response_bytes: int | None = None,
-        max_group_size: int | None = None,
-        max_groups: int | None = None,
-    ) -> None:
-        self._config = ScorerConfig(
-            judge=judge,
-            method=method if method is not None else RankBuffer(),
-            seed=seed,
-            on_failure=on_failure,
-            advantage=advantage,
-            reasoning=reasoning,
-            prompts=prompts,
-            max_response_bytes=max_response_bytes,
-            max_group_size=max_group_size,
-            max_groups=max_groups,
-        )
+    @overload
+    def __init__(self, config: ScorerConfig, /) -> None: ...
+
+    @overload
+    @_options_of(ScorerConfig)
+    def __init__(self, **options: Any) -> None: ...
+
+    @taking(ScorerConfig)
+    def __init__(self, config: ScorerConfig | None = None, /, **options: Any) -> None:
+        """Makes the scorer; sends nothing to the judge."""
+        if config is None:
+            config = ScorerConfig(**options)
+        elif options:
+            raise TypeError(f"give a ScorerConfig or its options, not both: {[*options]}")
+        self._config = config
         with of_the_config():
-            handle = _ffi.library().scorer_new(encode(self._config.to_json()))
+            handle = _ffi.library().scorer_new(encode(config.to_json()))
         self._pump = Pump(handle)
         # Runs when the scorer is collected and at exit; must not refer to self.
         self._finalizer = weakref.finalize(
@@ -69,17 +71,12 @@ class Scorer:
         for warning in self.stats().get("warnings", ()):
             warnings.warn(warning, RankBufferWarning, stacklevel=2)
 
-    @classmethod
-    def from_config(cls, config: ScorerConfig) -> Scorer:
-        """A scorer from a configuration that was unpickled or read from a file."""
-        return cls(**{name: getattr(config, name) for name in ScorerConfig.__dataclass_fields__})
-
     @property
     def config(self) -> ScorerConfig:
-        """What this scorer was built from; pickles."""
+        """What this scorer was made from; pickles."""
         return self._config
 
-    # Queries and their scales.
+    # Queries and their buffers.
 
     def create_buffer(
         self,
@@ -89,73 +86,73 @@ class Scorer:
         rubrics: Rubrics | None = None,
         ranked: Iterable[str] | None = None,
     ) -> None:
-        """Makes a query known; ``ranked`` responses, best first, start its scale.
+        """Makes a query known, and starts its buffer if ranked responses are given.
 
-        A known query with the same content is left as it is; other content is a
-        ConflictError.
+        ``query_id``
+            A name of your choice for the query.
+        ``query``
+            What the policy was asked: text, or chat messages.
+        ``rubrics``
+            What a good response does: Rubrics, texts or ``{"text", "weight"}``. Without
+            any the judge is given one general rubric.
+        ``ranked``
+            At least 2 responses whose order is known, best first.
+
+        Does nothing for a known query with the same content. ConflictError if the
+        content is another; InputError names a field that cannot be used.
         """
-        handle = self._pump.handle()
-        _ffi.library().buffer_create(handle, encode(describe(query_id, query, rubrics, ranked)))
+        given = {"query": query, "rubrics": rubrics, "ranked": ranked}
+        _ffi.library().buffer_create(self._pump.handle(), encode(document(query_id, given)))
 
     def buffer(self, query_id: str) -> Buffer:
-        """The query's scale as it is now. NotFoundError for an unknown query."""
+        """The query's buffer as it is now. NotFoundError if the query is unknown."""
         handle = self._pump.handle()
         return Buffer.from_json(json.loads(_ffi.library().buffer_get(handle, query_id)))
 
     def update(self, result: GroupResult | str) -> None:
-        """Applies the maintenance of a group scored with ``update=False``.
+        """Applies the change of a group that was scored with ``update=False``.
 
-        Takes the group's result or its group id. StaleError if the scale has changed since.
+        ``result`` is the group's result or its group id. StaleError if the buffer
+        has changed since the group was scored, or if the change was applied before;
+        BusyError while other groups of the query are in flight.
         """
         group_id = result.group_id if isinstance(result, GroupResult) else result
         _ffi.library().update(self._pump.handle(), group_id)
 
     def write_rubrics(self, query_id: str, *, query: Query, ranked: Iterable[str]) -> list[Rubric]:
-        """Has the judge write rubrics for a query from its ranked responses, best first.
+        """Has the judge write 3 to 5 rubrics for a query from its ranked responses.
 
-        Changes nothing: give them back with the query to use them. JudgeError if
-        the judge cannot be made to write 3 to 5 that are usable.
+        Arguments as in ``create_buffer``. Changes nothing: give the rubrics back with
+        the query to use them. JudgeError if the judge fails or writes none that can
+        be used.
         """
-        handle, body = self._pump.handle(), encode(describe(query_id, query, None, ranked))
+        handle = self._pump.handle()
+        body = encode(document(query_id, {"query": query, "ranked": ranked}))
         raw = interruptibly(lambda: _ffi.library().rubrics_write(handle, body))
         return [Rubric(r["text"], weight=r["weight"]) for r in json.loads(raw)]
 
     # Groups.
 
+    @taking(WholeOptions)
     def score_group(
-        self,
-        query_id: str,
-        responses: Iterable[str],
-        *,
-        query: Query | None = None,
-        rubrics: Rubrics | None = None,
-        ranked: Iterable[str] | None = None,
-        reference: str | None = None,
-        eligible: Iterable[bool] | None = None,
-        format_scores: Iterable[SupportsFloat] | None = None,
-        epoch: int | None = None,
-        step: int | None = None,
-        update: bool = True,
-        validate: bool = False,
-        deadline: float | None = None,
+        self, query_id: str, responses: Iterable[str], **options: Unpack[WholeOptions]
     ) -> GroupResult:
-        """Scores a group and waits; Ctrl-C cancels it and goes through at once.
+        """Scores a group of responses to one query and waits for the result.
 
-        ``query``, ``rubrics`` and ``ranked`` (best first) are needed the first
-        time a query is seen, unless ``create_buffer`` gave them. Responses not
-        ``eligible`` are treated as empty. ``reference`` is the response that PRC
-        compares with. ``epoch`` defaults to the number of groups ranked for the
-        query. ``update=False`` leaves the scale as it is until ``update``;
-        ``validate=True`` scores each response against the scale and never changes
-        it (``result.detail["unjudged"]`` tells if there was none to score against).
-        ``deadline`` is in seconds from now; responses not judged by then have the
-        status ``timeout``.
+        ::
+
+            result = scorer.score_group("q1", ["4", "5"], query="2 + 2?", step=1)
+            result.rewards, result.advantages
+
+        ``responses`` are the texts of the policy's rollouts, 1 or more; the lists of the
+        result have their order. Ctrl-C cancels the group and is raised at once.
+
+        InputError names a field that cannot be used. ConflictError if the query id is
+        known with other content. BusyError if too many groups are in flight. A judge that
+        fails raises nothing: see ``result.status``, or set ``on_failure="raise"`` for a
+        JudgeError.
         """
-        body = group(
-            query_id, responses, query, rubrics, ranked, reference, eligible, format_scores,
-            epoch, step, update, validate, deadline,
-        )  # fmt: skip
-        pending = Pending(self._pump)
+        pending, body = Pending(self._pump), group(query_id, responses, options)
         try:
             _submit(pending, body)
             return GroupResult.from_json(pending.wait())
@@ -163,29 +160,12 @@ class Scorer:
             pending.cancel()
             raise
 
+    @taking(WholeOptions)
     async def score_group_async(
-        self,
-        query_id: str,
-        responses: Iterable[str],
-        *,
-        query: Query | None = None,
-        rubrics: Rubrics | None = None,
-        ranked: Iterable[str] | None = None,
-        reference: str | None = None,
-        eligible: Iterable[bool] | None = None,
-        format_scores: Iterable[SupportsFloat] | None = None,
-        epoch: int | None = None,
-        step: int | None = None,
-        update: bool = True,
-        validate: bool = False,
-        deadline: float | None = None,
+        self, query_id: str, responses: Iterable[str], **options: Unpack[WholeOptions]
     ) -> GroupResult:
         """``score_group`` for asyncio. Cancelling the task cancels the group."""
-        body = group(
-            query_id, responses, query, rubrics, ranked, reference, eligible, format_scores,
-            epoch, step, update, validate, deadline,
-        )  # fmt: skip
-        pending = Pending(self._pump)
+        pending, body = Pending(self._pump), group(query_id, responses, options)
         try:
             _submit(pending, body)
             return GroupResult.from_json(await pending.wait_async())
@@ -193,73 +173,51 @@ class Scorer:
             pending.cancel()
             raise
 
+    @taking(OpenOptions)
     def open_group(
-        self,
-        query_id: str,
-        *,
-        expected: int,
-        query: Query | None = None,
-        rubrics: Rubrics | None = None,
-        ranked: Iterable[str] | None = None,
-        reference: str | None = None,
-        epoch: int | None = None,
-        step: int | None = None,
-        update: bool = True,
-        validate: bool = False,
-        deadline: float | None = None,
-        tag: str | None = None,
-        mark: int | None = None,
-        label: str | None = None,
+        self, query_id: str, *, expected: int, **options: Unpack[OpenOptions]
     ) -> OpenGroup:
-        """A group whose ``expected`` responses come one by one, judged as they come.
+        """A group whose ``expected`` responses come one by one and are judged as they come.
 
         ::
 
-            async def rollout(group, prompt):
-                return await group.add(await generate(prompt))
+            with scorer.open_group("q1", expected=2, deadline=60) as group:
+                group.add("4")
+                group.add("5")
+            group.result.rewards
 
-            async with scorer.open_group("q1", expected=8, deadline=60) as group:
-                rewards = await asyncio.gather(*(rollout(group, p) for p in prompts))
-            group.result
+        With ``async with``, ``await group.add(text)`` gives the response's reward once the
+        whole group is done: await each ``add`` in a task of its own, never one after the
+        other.
 
-        A reward is there when the whole group is done: await each ``add`` in a task
-        of its own, never one after the other. With ``with``, ``group.add(text)``
-        returns at once; ``group.result`` is there after the block. The group takes
-        its turn among the groups of its query when the block is entered, and they
-        wait for it to close: give a ``deadline`` where a response may never come.
-        Those that come later are left out, without an error, and their places have
-        the status ``timeout``. A group whose ``tag`` was applied to its query before
-        is scored and changes nothing; ``mark`` is for ``restore_from``. With a
-        ``label``, at most 512 bytes, the journal holds the group's result too, and
-        ``restore_from`` gives it back if the process died before you had it. Other
-        arguments as in ``score_group``.
+        Groups of one query take turns. This one takes its turn when the block is entered,
+        and later ones wait until it closes: give a ``deadline`` if a response may never
+        come. A response that comes after the deadline is left out without an error, and
+        its place has the status ``timeout``.
+
+        InputError names a field that cannot be used; entering the block raises what
+        ``score_group`` raises.
         """
         self._pump.handle()
-        fields = describe(query_id, query, rubrics, ranked)
-        fields |= terms(reference, epoch, step, update, validate, deadline)
-        if tag is not None:
-            fields["tag"] = text(tag, "tag")
-        if mark is not None:
-            fields["mark"] = integer(mark, "mark")
-        if label is not None:
-            fields["label"] = text(label, "label")
-        return OpenGroup(self._pump, encode(fields), expected)
+        return OpenGroup(self._pump, encode(document(query_id, options, OpenOptions)), expected)
 
     # All queries at once.
 
     def snapshot(self, path: str | os.PathLike[str]) -> None:
-        """Writes every scale to a file, whole or not at all, while scoring goes on.
+        """Writes a checkpoint: every buffer to one file, while scoring goes on.
 
-        Each query is in it as before or after a whole group. Equal scales give
-        equal bytes.
+        Each query is in it as before or after a whole group, and equal buffers give
+        equal bytes. The file appears completely or not at all. FileError if it cannot
+        be written.
         """
         _ffi.library().snapshot(self._pump.handle(), _ffi.c_path(path))
 
     def restore(self, path: str | os.PathLike[str]) -> None:
-        """Replaces every scale by those of a file. On any error the scorer stays as it was.
+        """Replaces every buffer by those of a checkpoint.
 
-        BusyError while groups are in flight; CheckpointError for a file that is
-        damaged, foreign or from a newer version.
+        BusyError while groups are in flight. FileError if the file cannot be read.
+        CheckpointError if it is damaged, no checkpoint, of another method, or written
+        by a newer version. After an error the scorer is as it was.
         """
         _ffi.library().restore(self._pump.handle(), _ffi.c_path(path))
 
@@ -269,11 +227,16 @@ class Scorer:
         *,
         snapshot: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Writes every later change down in a new file, before its group's result is seen.
+        """Writes every later change to a journal, before the result of its group is returned.
 
-        ``snapshot`` also saves the state from which that journal goes on: the two
-        together are this scorer, whenever its process dies. None ends the journal.
-        What cannot be written later on fails no group; ``stats()["journal"]`` counts it.
+        ``path``
+            A new file; None ends the journal.
+        ``snapshot``
+            Also write a checkpoint of the state at which the journal begins. Checkpoint
+            and journal together restore this scorer, whenever its process dies.
+
+        FileError if a file cannot be written or ``path`` exists. What cannot be written
+        later on fails no group; ``stats()["journal"]`` counts it.
         """
         _ffi.library().journal(
             self._pump.handle(),
@@ -287,55 +250,65 @@ class Scorer:
         checkpoints: Sequence[str | os.PathLike[str]] = (),
         journals: Sequence[str | os.PathLike[str]] = (),
         until_step: int | None = None,
-        until_mark: int | None = None,
+        until_after_checkpoint: int | None = None,
         shard: tuple[int, int] | None = None,
-        answers: int | None = None,
+        results: int | None = None,
     ) -> dict[str, Any]:
-        """``restore`` from several files: checkpoints, and journals that go on from them.
+        """Replaces every buffer by those of checkpoints, and of journals that follow them.
 
-        Journals come oldest first. ``until_step`` leaves out the groups of later
-        steps, and those without a step whose ``mark`` is not below it;
-        ``until_mark`` all groups whose ``mark`` is not below it. ``shard`` (index,
-        count) keeps the queries whose id's ``zlib.crc32`` modulo count is index.
+        ``checkpoints``, ``journals``
+            Files; the journals oldest first.
+        ``until_step``
+            Keep the groups with ``step <= until_step``, and those without a step whose
+            ``after_checkpoint`` is below it.
+        ``until_after_checkpoint``
+            Keep the groups whose ``after_checkpoint`` is below it.
+        ``shard``
+            ``(index, count)``: keep the queries with
+            ``zlib.crc32(query_id.encode()) % count == index``.
+        ``results``
+            Return the newest so many results; None: all.
 
-        Returns what it found: ``queries`` known now, journal ``entries`` applied and
-        ``skipped``, whether a journal was ``torn`` by the death of its writer, and
-        ``answered``: a dict for each group with a ``label`` whose entry was applied
-        (of the newest ``answers`` groups), in the order of the journals, with
+        Returns a dict: ``queries`` known now, journal ``entries`` applied and ``skipped``,
+        whether a journal was ``torn`` (its writer died within an entry), and ``results``,
+        in the order of the journals, a dict for each group with a ``result_key`` whose
+        entry was applied:
 
-        - ``label`` and ``query_id``,
-        - ``result``, for ``GroupResult.from_json``: what the group's caller was given,
-          or would have been,
-        - ``responses``: for each, the first 24 hex digits of the SHA-256 of its text as
-          it was added, in UTF-8.
+        - ``result_key`` and ``query_id``,
+        - ``result``, for ``GroupResult.from_json``: what the group's caller was given, or
+          would have been,
+        - ``responses``: of each response, the first 24 hex digits of the SHA-256 of its
+          text as it was added, in UTF-8.
 
-        In it are groups whose ``group_status`` is ok, those included that had nothing
-        to change (``applied`` is false). Groups that were partial, failed or cancelled
-        changed nothing and may be scored again; so may those with ``validate=True`` or
-        ``update=False``, which no journal holds. Snapshots hold no results.
+        Journals hold groups whose ``group_status`` is ok, also those that had nothing to
+        change (``applied`` is false). Other groups changed nothing and may be scored
+        again; so may those with ``validate=True`` or ``update=False``, which no journal
+        holds. Checkpoints hold no results. Errors as in ``restore``.
         """
         sources: dict[str, Any] = {
             "checkpoints": [os.fspath(path) for path in checkpoints],
             "journals": [os.fspath(path) for path in journals],
         }
-        if until_step is not None:
-            sources["until"] = {"step": integer(until_step, "until_step")}
-        if until_mark is not None:
-            sources.setdefault("until", {})["mark"] = integer(until_mark, "until_mark")
-        if answers is not None:
-            sources["answers"] = integer(answers, "answers")
+        until = {"step": until_step, "mark": until_after_checkpoint}
+        if given := {k: integer(v, f"until.{k}") for k, v in until.items() if v is not None}:
+            sources["until"] = given
+        if results is not None:
+            sources["answers"] = integer(results, "results")
         if shard is not None:
             sources["shard"] = {"index": shard[0], "count": shard[1]}
-        found: dict[str, Any] = json.loads(
-            _ffi.library().restore_from(self._pump.handle(), encode(sources))
-        )
+        raw = _ffi.library().restore_from(self._pump.handle(), encode(sources))
+        found: dict[str, Any] = json.loads(raw)
+        found["results"] = found.pop("answered")
+        for entry in found["results"]:
+            entry["result_key"] = entry.pop("label")
         return found
 
     def check(self, deadline: float = 30.0) -> None:
-        """Asks the judge's endpoints whether they can be reached, take the key and serve the model.
+        """Asks each endpoint of the judge whether it can be reached, takes the key and serves
+        the model.
 
-        JudgeError says what is wrong, ``deadline`` seconds at most from now. A
-        simulated judge always passes.
+        ``deadline`` is in seconds from now. JudgeError says what is wrong. A simulated
+        judge always passes.
         """
         limit, handle = milliseconds(deadline, "deadline"), self._pump.handle()
         interruptibly(lambda: _ffi.library().judge_check(handle, limit))
@@ -374,7 +347,7 @@ class Scorer:
     def __reduce__(self) -> Any:
         raise TypeError(
             "a Scorer holds native memory and cannot be pickled or copied; "
-            "pass scorer.config and build another with Scorer.from_config"
+            "pass scorer.config and make another with Scorer(config)"
         )
 
 

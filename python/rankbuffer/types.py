@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from .errors import in_python
 
-Query: TypeAlias = "str | Sequence[Mapping[str, str]]"
+Query: TypeAlias = str | Sequence[Mapping[str, str]]
 """What the policy was asked: text, or chat messages ``{"role", "content"}``."""
 
 Status: TypeAlias = Literal[

@@ -22,7 +22,8 @@ def build(world: World) -> Iterator[Callable[..., rb.Scorer]]:
 
     def build(method: rb.Method | None = None, **options: object) -> rb.Scorer:
         judge_options = {k: options.pop(k) for k in list(options) if k in _JUDGE_OPTIONS}
-        scorer = rb.Scorer(method=method, judge=world.judge(**judge_options), **options)  # type: ignore[arg-type]
+        options["method"] = method or rb.RankBuffer()
+        scorer = rb.Scorer(judge=world.judge(**judge_options), **options)  # type: ignore[arg-type]
         made.append(scorer)
         return scorer
 

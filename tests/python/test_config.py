@@ -275,7 +275,7 @@ def test_config_from_nested_mappings(world: World) -> None:
     assert config.method == rb.RankBuffer(k0=2)
     assert config.reasoning == ("<r>", "</r>")
     assert pickle.loads(pickle.dumps(config)) == config
-    with rb.Scorer.from_config(config) as scorer:
+    with rb.Scorer(config) as scorer:
         assert scorer.config == config
         assert scorer.score_group("q", ["a", "b"], query="?").ranks == [1, 0]
     with pytest.raises(rb.ConfigError, match="judge: missing"):

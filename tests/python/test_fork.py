@@ -140,7 +140,7 @@ def test_multiprocessing_spawn(tmp_path: object) -> None:
         judge=rb.SimulatedJudge(qualities={"good": 1.0, "bad": 0.0}),
     )
     with (
-        rb.Scorer.from_config(config) as scorer,
+        rb.Scorer(config) as scorer,
         multiprocessing.get_context("spawn").Pool(1) as pool,
     ):
         here = _ranks(scorer.config)
@@ -151,5 +151,5 @@ def _ranks(config: object) -> list[float]:
     import rankbuffer as rb
 
     assert isinstance(config, rb.ScorerConfig)
-    with rb.Scorer.from_config(config) as scorer:
+    with rb.Scorer(config) as scorer:
         return scorer.score_group("q", ["good", "bad"], query="?").ranks

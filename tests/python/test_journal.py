@@ -43,13 +43,13 @@ def test_every_step_comes_back(tmp_path: Path) -> None:
         first.journal(tmp_path / "0.rbj")
         for step in range(1, 5):
             for query in queries:
-                assert group(first, query, step, mark=step - 1).applied
+                assert group(first, query, step, after_checkpoint=step - 1).applied
             states[step] = views(first, queries)
             if step == 2:
                 first.journal(tmp_path / "1.rbj", snapshot=tmp_path / "2.zst")
         assert first.stats()["journal"]["entries"] == 6
     for step in range(1, 5):
-        for until in ({"until_step": step}, {"until_mark": step}):
+        for until in ({"until_step": step}, {"until_after_checkpoint": step}):
             with scorer() as again:
                 found = again.restore_from(
                     journals=[tmp_path / "0.rbj", tmp_path / "1.rbj"], **until
@@ -79,15 +79,15 @@ def test_shards_are_by_crc32(tmp_path: Path) -> None:
 def test_a_tag_is_applied_once(tmp_path: Path) -> None:
     with scorer() as first:
         first.journal(tmp_path / "j")
-        assert group(first, "a", 1, tag="uid").applied
+        assert group(first, "a", 1, idempotency_key="uid").applied
         state = first.buffer("a")
-        again = group(first, "a", 2, tag="uid")
+        again = group(first, "a", 2, idempotency_key="uid")
         assert not again.applied
         assert again.group_status == "ok"
         assert first.buffer("a") == state
     with scorer() as second:
         second.restore_from(journals=[tmp_path / "j"])
-        assert not group(second, "a", 3, tag="uid").applied
+        assert not group(second, "a", 3, idempotency_key="uid").applied
 
 
 def test_errors(tmp_path: Path) -> None:
@@ -106,25 +106,25 @@ def test_errors(tmp_path: Path) -> None:
             one.restore_from(shard=(2, 2))
         assert one.buffer("a").anchors
     with scorer() as other, pytest.raises(rb.InputError, match="tag"):
-        group(other, "a", 1, tag="x" * 300)
+        group(other, "a", 1, idempotency_key="x" * 300)
 
 
-def test_a_label_brings_the_result_back(tmp_path: Path) -> None:
+def test_a_result_key_brings_the_result_back(tmp_path: Path) -> None:
     texts = ["<think>so</think>t5", "t25", "t45", ""]
     with scorer() as first:
         first.journal(tmp_path / "j")
         with first.open_group(
-            "a", expected=4, query="about a", ranked=RANKED, label="uid \u00fc"
+            "a", expected=4, query="about a", ranked=RANKED, result_key="uid \u00fc"
         ) as feed:
             for index in (3, 0, 2, 1):
                 feed.add(texts[index], index)
         given = feed.result
-        group(first, "a", 1)  # without a label: nothing of it is kept
+        group(first, "a", 1)  # without a key: nothing of it is kept
     with scorer() as second:
         found = second.restore_from(journals=[tmp_path / "j"])
-        assert second.restore_from(checkpoints=[], journals=[])["answered"] == []
-    (answer,) = found["answered"]
-    assert (found["entries"], answer["label"], answer["query_id"]) == (2, "uid \u00fc", "a")
+        assert second.restore_from(checkpoints=[], journals=[])["results"] == []
+    (answer,) = found["results"]
+    assert (found["entries"], answer["result_key"], answer["query_id"]) == (2, "uid \u00fc", "a")
     assert answer["result"] == given.raw
     assert rb.GroupResult.from_json(answer["result"]) == given
     assert answer["responses"] == [hashlib.sha256(t.encode()).hexdigest()[:24] for t in texts]
@@ -139,7 +139,7 @@ first = scorer()
 first.journal(sys.argv[1])
 for step in range(1, 4):
     for query in "abc":
-        result = group(first, query, step, label=f"{query}/{step}")
+        result = group(first, query, step, result_key=f"{query}/{step}")
         print(json.dumps(result.raw), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -158,16 +158,16 @@ def test_a_killed_process_leaves_its_answers(tmp_path: Path) -> None:
     assert len(given) == 9
     with scorer() as second:
         found = second.restore_from(journals=[tmp_path / "j"])
-        assert [answer["result"] for answer in found["answered"]] == given
+        assert [answer["result"] for answer in found["results"]] == given
         early = second.restore_from(journals=[tmp_path / "j"], until_step=2)
-    assert [answer["label"] for answer in early["answered"]] == [
+    assert [answer["result_key"] for answer in early["results"]] == [
         f"{q}/{s}" for s in (1, 2) for q in "abc"
     ]
 
 
-def test_label_errors() -> None:
+def test_result_key_errors() -> None:
     with scorer() as one:
-        with pytest.raises(rb.InputError, match="label: 513 bytes"):
-            group(one, "a", 1, label="x" * 513)
-        with pytest.raises(rb.InputError, match="label: must be a string"):
-            group(one, "a", 1, label=7)
+        with pytest.raises(rb.InputError, match=": 513 bytes"):
+            group(one, "a", 1, result_key="x" * 513)
+        with pytest.raises(rb.InputError, match="result_key: must be a string"):
+            group(one, "a", 1, result_key=7)

@@ -33,7 +33,7 @@ class _Rewards:
         """The scorer, built on first use: only the main process needs one."""
         if self._scorer is None:
             assert isinstance(self._given, ScorerConfig)
-            self._scorer = Scorer.from_config(self._given)
+            self._scorer = Scorer(self._given)
         return self._scorer
 
     def checkpoints(

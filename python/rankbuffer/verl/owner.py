@@ -38,7 +38,7 @@ class Owner:
         self._resumed = at.step
         settings = plan.settings
         self._side = SideFile(settings.side_file, check=False) if settings.side_file else None
-        self._scorer = Scorer.from_config(settings.scorer)
+        self._scorer = Scorer(settings.scorer)
         try:
             self._checkpoints = Checkpoints(
                 plan, self._scorer, root, at, run_id, (index, count), REMEMBERED
@@ -93,9 +93,9 @@ class Owner:
 
     def _labels(self, rollout: Rollout) -> dict[str, Any]:
         """For the journal, when a group opens."""
-        labels = {"mark": self._checkpoints.mark(), "label": label(rollout)}
+        labels = {"after_checkpoint": self._checkpoints.mark(), "result_key": label(rollout)}
         if self._plan.asynchronous:
-            labels["tag"] = rollout.uid[:256]
+            labels["idempotency_key"] = rollout.uid[:256]
         return labels
 
     def checkpoint(self, step: int) -> str | None:

@@ -80,7 +80,7 @@ def saved(tmp_path: Path) -> list[int]:
 
 def mark(made: Owner) -> int:
     """What a group that opens now is marked with."""
-    found: int = made._labels(world.rollout("t1"))["mark"]
+    found: int = made._labels(world.rollout("t1"))["after_checkpoint"]
     return found
 
 
@@ -101,7 +101,9 @@ def test_a_group_that_opens_while_a_step_is_saved_is_not_part_of_it(
 
     monkeypatch.setattr(made._scorer, "journal", slow)
     tick = threading.Thread(target=made._checkpoints.look)
-    group = threading.Thread(target=lambda: order.append(made._labels(world.rollout("t1"))["mark"]))
+    group = threading.Thread(
+        target=lambda: order.append(made._labels(world.rollout("t1"))["after_checkpoint"])
+    )
     tick.start()
     assert saving.wait(30)
     group.start()
@@ -122,10 +124,10 @@ def test_a_tracker_that_falls_behind_is_no_new_step(tmp_path: Path) -> None:
     before = saved(tmp_path)
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("2")
     made._checkpoints.look()
-    assert made._labels(world.rollout("t1"))["mark"] == 4
+    assert made._labels(world.rollout("t1"))["after_checkpoint"] == 4
     assert saved(tmp_path) == before
     world.save_model(tmp_path, 6)
-    assert made._labels(world.rollout("t1"))["mark"] == 6
+    assert made._labels(world.rollout("t1"))["after_checkpoint"] == 6
     assert saved(tmp_path)[-1] == 6
     asyncio.run(made.close())
 

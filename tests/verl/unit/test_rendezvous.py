@@ -381,7 +381,10 @@ def test_a_reissued_prompt_is_applied_once(run: Run) -> None:
     """An asynchronous trainer asks again with the same uid and another step."""
     with world_scorer() as scorer:
         rendezvous = Rendezvous(
-            scorer, RendezvousSettings(), 4, lambda r: {"tag": r.uid, "mark": 0}
+            scorer,
+            RendezvousSettings(),
+            4,
+            lambda r: {"idempotency_key": r.uid, "after_checkpoint": 0},
         )
 
         async def again() -> list[Verdict]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..._encode import encode
 from ..._encode import query as check_query
-from ..._group import describe
+from ..._group import document
 from ...errors import InputError
 from ...jsonl import read_jsonl
 from ...types import Query
@@ -75,7 +75,9 @@ def survey(path: Path, overwrite: bool) -> Rows:
         elif name not in tasks and name not in given:
             try:
                 task = Task(path, line, name, check_query(row["query"]), _ranked(row))
-                encode(describe(name, task.query, None, task.ranked))  # as it will be asked
+                encode(
+                    document(name, {"query": task.query, "ranked": task.ranked})
+                )  # as it will be asked
                 tasks[name] = task
             except InputError as error:
                 raise InputError(f"{path}:{line}: {error}") from None

@@ -74,7 +74,7 @@ def _problems(config: ScorerConfig, side_files: str | Sequence[str], timeout: fl
     except RankBufferError as error:
         problems.append(f"{PREFIX}.side_file: {_line(str(error))}")
     try:
-        with Scorer.from_config(config) as scorer:
+        with Scorer(config) as scorer:
             scorer.check(timeout)
     except JudgeError as error:
         problems += _of_the_judge(str(error).removeprefix("engine: check: judge failed: judge: "))

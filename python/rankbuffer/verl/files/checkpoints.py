@@ -165,9 +165,9 @@ class Checkpoints:
         self._mark = self._last_mark(existing, newest)
         self._tracked = newest.tracked
         found = self._scorer.restore_from(
-            checkpoints=existing.checkpoints, journals=existing.journals, answers=self._answers
+            checkpoints=existing.checkpoints, journals=existing.journals, results=self._answers
         )
-        self._answered = found["answered"]
+        self._answered = found["results"]
         self._scorer.journal(files.next_segment())
         log.warning("rankbuffer: owner restarted from %s: %s", existing.origin, _counts(found))
         complete_run(files.run, self._shard[1])  # which its death may have prevented
@@ -182,8 +182,8 @@ class Checkpoints:
             found = self._scorer.restore_from(
                 checkpoints=existing.checkpoints,
                 journals=existing.journals,
-                until_mark=step,
-                answers=0,
+                until_after_checkpoint=step,
+                results=0,
             )
             if found["skipped"]:
                 return step
@@ -212,12 +212,12 @@ class Checkpoints:
                 if at.step:
                     raise CheckpointError(f"there are no buffers of step {at.step}")
                 return found
-            until = {"until_step" if self._exact_steps() else "until_mark": at.step}
+            until = {"until_step" if self._exact_steps() else "until_after_checkpoint": at.step}
             counts = self._scorer.restore_from(
                 checkpoints=found.checkpoints,
                 journals=found.journals,
                 shard=self._shard,
-                answers=0,
+                results=0,
                 **(until if found.filtered else {}),
             )
         except CheckpointError as error:

@@ -42,7 +42,7 @@ def answered(found: Iterable[Mapping[str, Any]]) -> dict[Key, EndedGroup]:
     """From what ``Scorer.restore_from`` found, the oldest first."""
     groups: dict[Key, EndedGroup] = {}
     for group in found:
-        uid, step = json.loads(group["label"])
+        uid, step = json.loads(group["result_key"])
         members = [Member(None, digest, i) for i, digest in enumerate(group["responses"])]
         result = GroupResult.from_json(group["result"])
         groups[uid, step] = AnsweredGroup(members, verdicts(result, 0.0))

@@ -1,0 +1,127 @@
+"""Options and parameters that are stated once, with what they mean.
+
+An option is a field of a dataclass or of a TypedDict whose type is annotated with
+``About``. Signatures, docstrings, the command line's help and the checks of
+configurations are made from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from .errors import ConfigError
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class About:
+    """What an option means, and what the program needs to know of it beside its type."""
+
+    help: str
+    secret: bool = False
+    """It may hold a key: it is neither shown nor stored."""
+    transport: bool = False
+    """No answer of the judge depends on it, so that it may change when a run is resumed."""
+    client: bool = False
+    """It is about sending requests, so that a judge's server has no use for it."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a dataclass, or a parameter that a TypedDict describes."""
+
+    name: str
+    type: Any
+    default: Any
+    """MISSING where it must be given."""
+    about: About
+
+    @property
+    def choices(self) -> list[Any]:
+        """The values it may have, where its type lists them."""
+        parts = [self.type, *get_args(self.type)]
+        return [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
+
+    @property
+    def type_name(self) -> str:
+        """The type as one writes it."""
+        name = self.type.__name__ if isinstance(self.type, type) else str(self.type)
+        return re.sub(r"\b[a-z_]+\.(?=\w)", "", name)
+
+    def __str__(self) -> str:
+        default = "" if self.default is MISSING or self.default is None else f" = {self.default!r}"
+        return f"{self.name}{default}: {self.about.help}"
+
+
+def options(kind: type) -> dict[str, Option]:
+    """The options of a dataclass or a TypedDict by name, in the order they are stated."""
+    defaults = {f.name: _default(f) for f in fields(kind)} if is_dataclass(kind) else {}
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for about in getattr(hint, "__metadata__", ()):
+            if isinstance(about, About):
+                default = defaults.get(name, getattr(about, "default", MISSING))
+                found[name] = Option(name, hint.__origin__, default, about)
+    return found
+
+
+def _default(field: Any) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def made_from(kind: type[T], given: Mapping[str, Any], where: str = "") -> T:
+    """A dataclass from a mapping of its options. ConfigError names an option that is wrong."""
+    at = f"{where}." if where else ""
+    known = {field.name: _default(field) for field in fields(kind)}  # type: ignore[arg-type]
+    for name in given:
+        if name not in known:
+            said = f"unknown option, known are {', '.join(sorted(known))}"
+            raise ConfigError(said, f"{at}{name}", code="unknown_field")
+    for name, default in known.items():
+        if default is MISSING and name not in given:
+            raise ConfigError("missing", f"{at}{name}", code="missing_field")
+    return kind(**given)
+
+
+def documented(kind: type[T]) -> type[T]:
+    """Adds the options of a class to its documentation."""
+    kind.__doc__ = f"{inspect.getdoc(kind)}\n\nOptions:\n{_listing(options(kind).values())}"
+    return kind
+
+
+def taking(kind: type) -> Callable[[F], F]:
+    """Gives a function with ``**options`` the parameters that ``kind`` states, for ``help()``."""
+
+    def decorate(function: F) -> F:
+        stated = options(kind).values()
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        empty = inspect.Parameter.empty
+        more = [
+            inspect.Parameter(
+                option.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=empty if option.default is MISSING else option.default,
+                annotation=option.type_name,
+            )
+            for option in stated
+        ]
+        function.__signature__ = signature.replace(parameters=own + more)  # type: ignore[attr-defined]
+        function.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{_listing(stated)}"
+        return function
+
+    return decorate
+
+
+def _listing(stated: Iterable[Option]) -> str:
+    return "\n".join(
+        textwrap.fill(str(option), 88, initial_indent="    ", subsequent_indent="        ")
+        for option in stated
+    )
