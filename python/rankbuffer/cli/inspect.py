@@ -15,23 +15,23 @@ from ..errors import InputError, NotFoundError
 from ..scorer import inspect as inspect_checkpoint
 from ..verl.files.layout import HOME, MANIFEST
 from ..verl.files.published import shards_of
+from .common.options import Commands, add_command
 from .common.text import Style, clip, pad, table, terminal_width
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "inspect",
-        help="show what a checkpoint holds",
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "inspect", run,
+        summary="show what a checkpoint holds",
         description="Lists the buffers of a checkpoint, or shows one of them.",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "checkpoint",
         metavar="CHECKPOINT",
-        help="file written by Scorer.snapshot, or a global_step_N/rankbuffer of a verl run",
+        help="File written by Scorer.snapshot, or the global_step_N/rankbuffer of a verl run.",
     )
-    parser.add_argument("--query-id", metavar="Q", help="show this query's buffer")
-    parser.add_argument("--json", action="store_true", help="as JSON, with whole texts")
-    parser.set_defaults(run=run)
+    parser.add_argument("--query-id", metavar="Q", help="Show the buffer of this query.")
+    parser.add_argument("--json", action="store_true", help="Print JSON, with the whole texts.")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,7 +98,7 @@ def _list(found: Mapping[str, Any]) -> None:
 
 
 def _show(buffer: Mapping[str, Any]) -> None:
-    """One buffer as a ladder, best first."""
+    """One buffer, the best anchor first."""
     style, width = Style(sys.stdout), terminal_width()
     query = buffer["query"]
     text = query if isinstance(query, str) else query[-1]["content"]

@@ -11,26 +11,29 @@ from types import FrameType
 from ..judges import JudgeServer
 from ..replay import find_replay, qualities, read_replay
 from .common.judge import add_simulation, simulated
+from .common.options import Commands, add_command
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "judge-sim",
-        help="serve the simulated judge over HTTP",
-        description="Serves a judge that knows the qualities in a replay file, as an "
-        "OpenAI-compatible endpoint, until it is interrupted. Prints its base URL.",
-    )
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "judge-sim", run,
+        summary="serve the simulated judge over HTTP",
+        description="Serves the simulated judge as an OpenAI-compatible endpoint and prints its "
+        "base URL.\nIt runs until Ctrl-C or SIGTERM.",
+    )  # fmt: skip
     parser.add_argument(
-        "--data", required=True, metavar="FILE", help="replay file with qualities, or `sample`"
+        "--data",
+        required=True,
+        metavar="REPLAY",
+        help="Replay file with the quality of each response, or `sample`.",
     )
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="Default: a free port.")
     parser.add_argument(
         "--host",
         default="127.0.0.1",
-        help="default: 127.0.0.1; anybody who reaches another one can use the judge",
+        help="Address to listen on (default 127.0.0.1). Whoever can reach it can use the judge.",
     )
     add_simulation(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

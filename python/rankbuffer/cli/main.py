@@ -57,8 +57,9 @@ def _say(command: str, message: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rankbuffer",
-        description="Rewards for groups of responses from an LLM judge that compares.",
-        epilog="Exit codes: 0 done, 1 some groups failed, 2 bad usage or input, 130 interrupted.",
+        description="Rewards for groups of responses, from an LLM judge that compares them.",
+        epilog="Exit codes: 0 done, 1 some groups failed or the judge is gone, 2 wrong options or "
+        "input, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"rankbuffer {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -11,19 +11,18 @@ from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from ..methods import METHODS, Method
-from .common.options import UsageError
+from .common.options import Commands, UsageError, add_command
 from .common.text import Style, terminal_width
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "methods",
-        help="list the reward methods and their options",
-        description="Lists the reward methods, or tells all about one. "
-        "Calls are for a group of n distinct responses.",
-    )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="tell all about this one")
-    parser.set_defaults(run=run)
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "methods", run,
+        summary="list the reward methods and their options",
+        description="Lists the reward methods, or describes one of them with its options.\n"
+        "Calls are the judge calls for a group of n distinct responses.",
+    )  # fmt: skip
+    parser.add_argument("name", nargs="?", metavar="NAME", help="Describe this method.")
 
 
 def run(args: argparse.Namespace) -> int:

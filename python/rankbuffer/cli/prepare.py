@@ -7,35 +7,40 @@ from pathlib import Path
 
 from ..prepare import LARGE, prepare
 from .common.files import check_output
-from .common.options import UsageError
+from .common.options import Commands, UsageError, add_command
 
 _EPILOG = f"""\
-A row: {{"query_id"?, "query": text or chat messages, "rubrics"?: [{{"text", "weight"}}],
-"ranked"?: [texts, best first], "reference"?}}; replay files are such rows too.
-A query without an id is named after its content, so that it has one buffer in all files.
-Ranked responses above {LARGE:,} bytes go to a side file, which the owner of the buffers
-reads once, because verl copies a row for every rollout.
+A row of QUERIES:
+  {{"query_id"?, "query": text or chat messages, "rubrics"?: [{{"text", "weight"}}],
+   "ranked"? (best first), "reference"?}}
+Replay files are such files too. A query without an id is named after its content, so it
+has the same buffer in all files. Ranked responses above {LARGE:,} bytes go to a side file
+beside the parquet file, because verl copies a row for each of its rollouts.
 """
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "prepare",
-        help="turn JSON lines into verl's parquet",
-        description="Turns JSON lines into the parquet file that verl trains on.",
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "prepare", run,
+        summary="turn JSON lines into verl's parquet",
+        description="Turns a file of queries into the parquet file that verl trains on.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument(
+        "source", metavar="QUERIES", help="File of query rows (.jsonl, or gzipped)."
     )
-    parser.add_argument("source", metavar="QUERIES", help="JSON lines, plain or gzipped")
     parser.add_argument("-o", "--out", required=True, metavar="FILE.parquet")
     parser.add_argument(
-        "--split", default="train", help="`train`, or any other name for validation data"
+        "--split", default="train", help="`train` (default); any other name is validation data."
     )
-    parser.add_argument("--data-source", default="rankbuffer", metavar="NAME")
+    parser.add_argument(
+        "--data-source", default="rankbuffer", metavar="NAME", help="verl's column data_source."
+    )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--side-file", metavar="FILE", help="always use this side file")
-    where.add_argument("--inline", action="store_true", help="never use a side file")
-    parser.set_defaults(run=run)
+    where.add_argument(
+        "--side-file", metavar="FILE", help="Write the ranked responses to this side file."
+    )
+    where.add_argument("--inline", action="store_true", help="Never write a side file.")
 
 
 def run(args: argparse.Namespace) -> int:

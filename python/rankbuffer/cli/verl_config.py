@@ -6,7 +6,7 @@ import argparse
 
 from ..methods import METHODS
 from ..verl.config.overrides import check, overrides
-from .common.options import UsageError, option, positive
+from .common.options import Commands, UsageError, add_command, option, positive
 
 _EPILOG = """\
 Examples:
@@ -17,46 +17,69 @@ Examples:
 """
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "verl-config",
-        help="print the overrides for verl, or check a config",
-        description="Prints the overrides that give a verl run these rewards, one a line.",
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "verl-config", run,
+        summary="print the overrides for verl, or check a config",
+        description="Prints the overrides that give a verl run these rewards, one a line.\n"
+        "With --check it checks a command line or a config instead.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument(
+        "--base-url",
+        default="http://localhost:8000/v1",
+        metavar="URL",
+        help="OpenAI-compatible endpoint of the judge, ending in /v1.",
     )
-    parser.add_argument("--base-url", default="http://localhost:8000/v1", metavar="URL")
-    parser.add_argument("--model", default="my-judge")
-    parser.add_argument("--api-key-env", metavar="VARIABLE")
-    parser.add_argument("--method", default="rankbuffer", choices=list(METHODS))
-    parser.add_argument("--option", action="append", type=option, default=[], metavar="NAME=VALUE")
-    parser.add_argument("--batch", type=positive, default=64, help="data.train_batch_size")
-    parser.add_argument("--n", type=positive, default=8, help="rollouts of each prompt")
+    parser.add_argument("--model", default="my-judge", help="Name of the judge's model.")
+    parser.add_argument(
+        "--api-key-env", metavar="VARIABLE", help="Environment variable that holds the judge's key."
+    )
+    parser.add_argument(
+        "--method", default="rankbuffer", choices=list(METHODS), help="Reward method."
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        type=option,
+        default=[],
+        metavar="NAME=VALUE",
+        help="Option of the method. Repeat it for several.",
+    )
+    parser.add_argument(
+        "--batch", type=positive, default=64, help="data.train_batch_size (default 64)."
+    )
+    parser.add_argument(
+        "--n", type=positive, default=8, help="Rollouts of each prompt (default 8)."
+    )
     parser.add_argument(
         "--side-file",
         action="append",
         default=[],
         metavar="FILE",
-        help="from `rankbuffer prepare`; again for another one",
+        help="Side file that `rankbuffer prepare` wrote. Repeat it for several.",
     )
-    parser.add_argument("--v0", action="store_true", help="for verl's older trainer")
+    parser.add_argument("--v0", action="store_true", help="For verl's older trainer (V0).")
     parser.add_argument(
-        "--importlib", action="store_true", help="do without verl's plugin entry point"
+        "--importlib", action="store_true", help="For a verl whose plugins are switched off."
     )
-    parser.add_argument("--check", action="store_true", help="check a config instead")
-    parser.add_argument("--config", metavar="FILE", help="a whole config as YAML, to be checked")
+    parser.add_argument("--check", action="store_true", help="Check the OVERRIDEs.")
+    parser.add_argument("--config", metavar="FILE", help="Check this whole config (YAML).")
     parser.add_argument(
-        "--no-probe", action="store_true", help="only the configuration: no judge, no side files"
+        "--no-probe",
+        action="store_true",
+        help="With --check: ask no judge and read no side files.",
     )
-    parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="to be checked")
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "overrides", nargs="*", metavar="OVERRIDE", help="With --check: overrides of the run."
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     if args.check or args.config:
         return _check(args)
     if args.overrides:
-        raise UsageError("overrides are given to be checked: add --check")
+        raise UsageError("overrides are only checked: add --check")
     lines = overrides(
         base_url=args.base_url,
         model=args.model,

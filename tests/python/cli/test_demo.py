@@ -23,7 +23,7 @@ def _figures(shown: str, name: str) -> list[float]:
 
 def test_the_ladder_grows_and_the_rewards_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     shown = _demo(capsys)
-    epochs = re.split(r"^Epoch \d: 6 new answers$", shown, flags=re.MULTILINE)
+    epochs = re.split(r"^Epoch \d: 6 new responses$", shown, flags=re.MULTILINE)
     assert len(epochs) == 5, "an opening and four epochs"
     sizes = [len(re.findall(r"^ +\d+ ━━━ ", epoch, re.MULTILINE)) for epoch in epochs]
     assert sizes[0] == sizes[1] == 4, "the ranked answers"

@@ -23,32 +23,32 @@ def add_simulation(parser: argparse._ActionsContainer) -> None:
         nargs="?",
         const={},
         metavar="NAME=VALUE,...",
-        help=f"simulated judge, for example sigma=2,drift=2; alone it makes no errors. "
-        f"Options: {', '.join(_SIMULATION)}",
+        help="Use the simulated judge, for example with sigma=2,drift=2. Without options it makes "
+        f"no errors. Options: {', '.join(_SIMULATION)}.",
     )
 
 
 def add_judge(parser: argparse.ArgumentParser) -> None:
-    """What says which judge to ask."""
-    group = parser.add_argument_group("judge")
+    """The options that say which judge to ask."""
+    group = parser.add_argument_group("judge", "Give --sim, or --base-url and --model.")
     add_simulation(group)
     group.add_argument(
         "--base-url",
         action="append",
         metavar="URL",
-        help="OpenAI-compatible endpoint, ending in /v1; repeat it for several with one model",
+        help="OpenAI-compatible endpoint, ending in /v1. Repeat it for several with one model.",
     )
-    group.add_argument("--model", help="model name at the endpoint")
+    group.add_argument("--model", help="Name of the model at the endpoint.")
     group.add_argument(
         "--api-key-env",
         metavar="VARIABLE",
-        help="environment variable that holds the key; without it none is sent",
+        help="Environment variable that holds the API key (default: no key is sent).",
     )
     group.add_argument(
         "--concurrency",
         type=positive,
         metavar="N",
-        help="judge requests in flight at most (default 256)",
+        help="Judge requests in flight at most (default 256).",
     )
     group.add_argument(
         "--judge-option",
@@ -56,11 +56,14 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="any other option of rankbuffer.Judge, for example timeout=120 "
-        """or extra_body='{"chat_template_kwargs": {"enable_thinking": false}}'""",
+        help="Any other option of rankbuffer.Judge, for example timeout=120 "
+        """or extra_body='{"chat_template_kwargs": {"enable_thinking": false}}'.""",
     )
     group.add_argument(
-        "--seed", type=int, default=0, help="of the order in which responses are shown (default 0)"
+        "--seed",
+        type=int,
+        default=0,
+        help="Seed of the order in which the judge sees responses (default 0).",
     )
 
 

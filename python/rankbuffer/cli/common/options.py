@@ -1,19 +1,44 @@
-"""Values of options: ``name=value`` pairs and whole numbers."""
+"""Parsers of commands, and values of options: ``name=value`` pairs and whole numbers."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from ...errors import RankBufferError
 
 _POINT = re.compile(r"\.\d+")  # as .5 is written, which JSON does not know
 
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
 class UsageError(RankBufferError):
     """The command was called with options that do not go together or mean nothing."""
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    summary: str,
+    description: str,
+    epilog: str = "",
+) -> argparse.ArgumentParser:
+    """The parser of a command; ``run`` gets its arguments and returns the exit code."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
 
 
 def option(text: str) -> tuple[str, Any]:

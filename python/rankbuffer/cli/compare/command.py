@@ -19,70 +19,67 @@ from ...replay import ReplayQuery, find_replay, qualities, read_replay
 from ...scorer import Scorer
 from ..common.failures import add_max_failures
 from ..common.judge import add_judge, identity, judge_of
-from ..common.options import UsageError, positive
+from ..common.options import Commands, UsageError, add_command, positive
 from .directory import RunDirectory
 from .plan import Plan
 from .report import INSTALL
 from .table import lines
 
 _EPILOG = """\
-DIR/groups.jsonl has a row for each method, query and epoch, DIR/summary.json the
-figures by method, DIR/report.html a page of them with plots (which matplotlib
-draws: pip install 'rankbuffer[plot]'), and DIR/buffers/ the final buffers, which
-`rankbuffer inspect` shows. Killed at any moment, the same command goes on where it was.
+DIR/groups.jsonl has one row for each method, query and epoch. DIR/summary.json has the
+figures of each method, and DIR/report.html shows them with plots (which need matplotlib:
+pip install 'rankbuffer[plot]'). DIR/buffers/ has the final buffers for `rankbuffer inspect`.
+If the run is killed, run the same command again: it goes on from the last checkpoint.
 
-Groups are scored by epoch, then in the order of the file. With --budget a method
-begins no more of them once its tokens, prompt and completion, have reached it:
-the same groups however fast the judge and however often the run was interrupted.
+Groups are scored by epoch, then in the order of the file. With --budget a method begins
+no further group once its prompt and completion tokens have reached the budget. The same
+groups are scored however fast the judge is and however often the run is interrupted.
 
-When the judge is gone (--max-failures groups of a method in a row failed, or fewer at
-its end and the endpoint does not answer), the run stops with exit code 1, and the same
-command goes on before the first of them. Groups that failed in between stay failed, and
-count neither for tau nor for anchors and progress by epoch.
-
-FILE of --method-options: {label: {"method"?: registry name, option: value, ...}}
+If the judge is gone, the run stops with exit code 1 and drops the groups that failed
+last. Run the same command again to score them. A group that failed earlier in the run
+stays failed, and is left out of tau and of the anchors and progress by epoch.
 """
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "compare",
-        usage="rankbuffer compare --data REPLAY --methods LABEL,... --out DIR\n"
-        "       (--sim [NAME=VALUE,...] | --base-url URL --model NAME) [options]",
-        help="run several methods on the same groups with the same judge",
-        description="All methods on the groups of a replay file, with the same judge.",
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "compare", run,
+        summary="run several methods on the same groups with the same judge",
+        description="Runs several methods on the groups of a replay file, with the same judge.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--data",
         required=True,
         metavar="REPLAY",
-        help="replay file (.jsonl, .gz), or `sample` for the one that comes with the package",
+        help="Replay file (.jsonl, or gzipped). `sample` is the file that comes with the package.",
     )
     parser.add_argument(
         "--methods",
         metavar="LABEL,...",
-        help="of --method-options (all of them if this is left out), or registry names: "
-        f"{', '.join(METHODS)}",
+        help="Labels of --method-options (default: all of them), or names of methods: "
+        f"{', '.join(METHODS)}.",
     )
-    parser.add_argument("--method-options", metavar="FILE", help="JSON file, see below")
+    parser.add_argument(
+        "--method-options",
+        metavar="FILE",
+        help='JSON file: {label: {"method"?: name, option: value, ...}, ...}.',
+    )
     parser.add_argument(
         "--epochs",
         type=positive,
         metavar="N",
-        help="cycling through those of the file (default: once)",
+        help="Number of epochs; the epochs of the file repeat (default: each once).",
     )
     parser.add_argument(
         "--budget",
         type=positive,
         metavar="TOKENS",
-        help="judge tokens at which each method stops (default: all groups are scored)",
+        help="Judge tokens at which each method stops (default: it scores all groups).",
     )
-    parser.add_argument("--out", required=True, metavar="DIR", help="where results go")
+    parser.add_argument("--out", required=True, metavar="DIR", help="Directory for the results.")
     add_max_failures(parser)
     add_judge(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

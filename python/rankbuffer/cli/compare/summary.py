@@ -52,7 +52,7 @@ class Summary:
             tau = kendall_tau_b([r for r, _ in known], [q for _, q in known])
             self._taus[row["query_id"]].append(tau)
         self._anchors[epoch].append(row["anchors"])
-        self._sources[epoch].update(row["anchor_sources"])
+        self._sources[epoch].update(row.get("anchor_sources", ()))
         self._progress[epoch].extend(p for p in row["progress"] if p is not None)
 
     @property

@@ -16,7 +16,7 @@ from ...errors import InputError, JudgeError
 from ...scorer import Scorer
 from ..common.files import check_output, locked, settle
 from ..common.judge import add_judge, identity, judge_of, require_judge
-from ..common.options import UsageError
+from ..common.options import Commands, UsageError, add_command
 from ..common.progress import Progress
 from ..common.row_log import RowLog
 from .rows import Rows, Task, survey
@@ -24,35 +24,35 @@ from .rows import Rows, Task, survey
 _MOST_THREADS = 256
 _MOST_COMPLAINTS = 5
 _EPILOG = """\
-A row of QUERIES: {"query_id"?, "query", "rubrics"?, "ranked"? or "ranked_responses"?
-(best first), ...}; replay files, files of groups and what `rankbuffer prepare` reads are
-such rows. Each comes out as it was, with 3 to 5 rubrics added that the judge wrote
-for its query from the ranked responses; they are meant to be kept from then on.
+A row of QUERIES has a query and its ranked responses, best first:
+  {"query_id"?, "query", "rubrics"?, "ranked" or "ranked_responses", ...}
+Replay files, files of groups and the input of `rankbuffer prepare` are such files. Each
+row is written as it was, with 3 to 5 rubrics added. Keep them: use OUT from then on.
 
-Beside OUT, OUT.rankbuffer/ keeps what was written: killed at any moment, the same
-command goes on where it was, and tries again what had failed.
+OUT.rankbuffer/ keeps the rubrics as they are written. If the run is killed or a query
+fails, run the same command again: it asks only for the rubrics that are missing.
 """
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "rubrics",
-        help="have the judge write rubrics for queries",
-        description="Adds rubrics to queries that have ranked responses.",
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "rubrics", run,
+        summary="have the judge write rubrics for queries",
+        description="Has the judge write rubrics for queries that have ranked responses.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("queries", metavar="QUERIES", help="rows of queries (.jsonl, .gz)")
+    )  # fmt: skip
     parser.add_argument(
-        "-o", "--out", required=True, metavar="OUT", help="the rows with rubrics (.jsonl)"
+        "queries", metavar="QUERIES", help="File of query rows (.jsonl, or gzipped)."
+    )
+    parser.add_argument(
+        "-o", "--out", required=True, metavar="OUT", help="File to write: the rows with rubrics."
     )
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="also replace the rubrics of rows that have some",
+        help="Also replace the rubrics of rows that have some.",
     )
     add_judge(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,47 +18,48 @@ from ...scorer import Scorer
 from ..common.failures import JudgeGone, Reasons, add_max_failures
 from ..common.files import check_output, locked, settle
 from ..common.judge import add_judge, identity, judge_of, require_judge
-from ..common.options import UsageError, option
+from ..common.options import Commands, UsageError, add_command, option
 from ..common.row_log import Checkpoint, RowLog
 from .groups import SAMPLE_GROUPS, Survey, find_groups, survey
 from .scoring import Batch, Interrupted, score_all, score_failed_again
 
 _EPILOG = """\
-A row of GROUPS is a group: {"query_id", "query"?, "rubrics"?, "ranked"? (best first),
-"responses", "reference"?, "eligible"?, "format_scores"?, "epoch"?, "step"?, ...};
-query, rubrics and ranked are needed with the first group of a query only. Rows of
-OUT are results in the same order. Beside OUT, OUT.rankbuffer/ keeps the buffers:
-killed at any moment, the same command goes on near where it was.
+A row of GROUPS is one group of responses to a query:
+  {"query_id", "query"?, "rubrics"?, "ranked"? (best first), "reference"?,
+   "responses", "eligible"?, "format_scores"?, "epoch"?, "step"?, ...}
+Only the first group of a query needs its query, rubrics and ranked responses.
 
-When the judge is gone (--max-failures groups in a row failed, or fewer at the end and
-its endpoint does not answer), the run stops with exit code 1 before the first of them,
-and the same command goes on there. Groups that failed in between are kept as failed;
---retry-failed tries them again, after all others and on the buffers as these left them.
-A group that is partial has rewards and is never tried again.
+OUT.rankbuffer/ keeps the buffers. If the run is killed, run the same command again:
+it goes on from the last checkpoint.
+
+If the judge is gone, the run stops with exit code 1 and drops the groups that failed
+last. Run the same command again to score them. A group that failed earlier in the run
+stays failed; --retry-failed scores it again, after all others and with the buffers as
+they are then. A group that is partial has rewards and is never scored again.
 """
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "score",
-        help="score groups of responses from a file",
-        description="Scores each group of a file of groups.",
+def add(commands: Commands) -> None:
+    parser = add_command(
+        commands, "score", run,
+        summary="score groups of responses from a file",
+        description="Scores each group of a file and writes one result for each, in order.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    )  # fmt: skip
     parser.add_argument(
         "groups",
         metavar="GROUPS",
-        help="file of groups (.jsonl, .gz), or `sample` for those that come with the package",
+        help="File of groups (.jsonl, or gzipped). `sample` is the file that comes with the "
+        "package.",
     )
     parser.add_argument(
-        "-o", "--out", required=True, metavar="OUT", help="file of results (.jsonl)"
+        "-o", "--out", required=True, metavar="OUT", help="File of results (.jsonl) to write."
     )
     parser.add_argument(
         "--method",
         default="rankbuffer",
         metavar="NAME",
-        help=f"default rankbuffer; one of {', '.join(METHODS)}",
+        help=f"Reward method (default rankbuffer): one of {', '.join(METHODS)}.",
     )
     parser.add_argument(
         "--option",
@@ -66,22 +67,22 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="option of the method, for example k0=7; repeat it for several",
+        help="Option of the method, such as k0=7. Repeat it for several; "
+        "`rankbuffer methods NAME` lists them.",
     )
     parser.add_argument(
         "--data",
         metavar="REPLAY",
-        help="with --sim: replay file with the qualities of the responses, or `sample`, "
-        "which is the default for the groups `sample`",
+        help="With --sim: the replay file with the quality of each response. It is `sample` "
+        "if the groups are.",
     )
     add_max_failures(parser)
     parser.add_argument(
         "--retry-failed",
         action="store_true",
-        help="at the end, score the groups again that failed, also those of earlier runs",
+        help="At the end, score the groups again that failed, also in earlier runs.",
     )
     add_judge(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
