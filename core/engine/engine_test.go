@@ -32,7 +32,7 @@ func known() map[string]float64 {
 // open makes an engine over the simulated judge and closes it with the test.
 func open(t testing.TB, method string, judge map[string]any) *Engine {
 	t.Helper()
-	j := map[string]any{"type": "simulated", "qualities": known(), "backoff_s": 0.001}
+	j := map[string]any{"type": "simulated", "qualities": known(), "backoff": 0.001}
 	for k, v := range judge {
 		j[k] = v
 	}
@@ -455,8 +455,8 @@ func TestDeadlines(t *testing.T) {
 		spec  group
 	}{
 		"deadline_ms":     {map[string]any{"latency_ms": 60000}, of("q", "t70", "t5").with("deadline_ms", 20)},
-		"group_timeout_s": {map[string]any{"latency_ms": 60000, "group_timeout_s": 0.02}, of("q", "t70", "t5")},
-		"timeout_s":       {map[string]any{"latency_ms": 60000, "timeout_s": 0.02, "max_retries": 0}, of("q", "t70", "t5")},
+		"group_timeout": {map[string]any{"latency_ms": 60000, "group_timeout": 0.02}, of("q", "t70", "t5")},
+		"timeout":       {map[string]any{"latency_ms": 60000, "timeout": 0.02, "max_retries": 0}, of("q", "t70", "t5")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := open(t, ranked4, tt.judge)

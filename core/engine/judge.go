@@ -6,40 +6,52 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
+	"github.com/rankbuffer/rankbuffer/core/judge/openai"
+	"github.com/rankbuffer/rankbuffer/core/judge/options"
 	"github.com/rankbuffer/rankbuffer/core/judge/sim"
+	"github.com/rankbuffer/rankbuffer/core/judge/stack"
 )
 
 // judging is the judge of a scorer and what it was made from.
 type judging struct {
 	stack        judge.Judge
-	ledger       *judge.Ledger
-	config       judge.Config
+	ledger       *ledger.Ledger
+	config       options.Judge
 	groupTimeout time.Duration
 }
 
 // newJudge builds the judge the configuration names. Both kinds go through the
 // same retries, limits and accounting.
 func newJudge(data json.RawMessage) (judging, error) {
-	cfg, rest, err := judge.ParseConfig(data)
+	opts, rest, err := options.Parse(data)
 	if err != nil {
 		return judging{}, err
 	}
-	out := judging{config: cfg, groupTimeout: cfg.GroupTimeout.Duration()}
-	if cfg.Type == judge.TypeSimulated {
-		known, err := sim.ParseConfig(rest)
-		if err != nil {
-			return judging{}, fmt.Errorf("judge: %w", err)
-		}
-		inner, err := sim.New(known)
-		if err != nil {
-			return judging{}, fmt.Errorf("judge: %w", err)
-		}
-		out.stack, out.ledger = judge.Wrap(inner, cfg)
-		return out, nil
+	judges, err := newJudges(opts, rest)
+	if err != nil {
+		return judging{}, err
 	}
-	out.stack, out.ledger, err = judge.New(cfg)
-	return out, err
+	out := judging{config: opts, groupTimeout: opts.GroupTimeout.Duration()}
+	out.stack, out.ledger = stack.New(opts, judges...)
+	return out, nil
+}
+
+func newJudges(opts options.Judge, own json.RawMessage) ([]judge.Judge, error) {
+	if opts.Type != options.TypeSimulated {
+		return openai.New(opts, nil)
+	}
+	known, err := sim.ParseConfig(own)
+	if err != nil {
+		return nil, fault.In("judge", err)
+	}
+	simulated, err := sim.New(known)
+	if err != nil {
+		return nil, fault.In("judge", err)
+	}
+	return []judge.Judge{simulated}, nil
 }
 
 // Check asks every endpoint of the judge once whether it can be reached, takes
@@ -49,13 +61,13 @@ func (e *Engine) Check(ctx context.Context) error {
 	if e.isClosed() {
 		return ErrClosed
 	}
-	if e.judge.config.Type == judge.TypeSimulated {
+	if e.judge.config.Type == options.TypeSimulated {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)() // Close does not wait for endpoints
-	if err := judge.Preflight(ctx, e.judge.config); err != nil {
+	if err := openai.Preflight(ctx, e.judge.config); err != nil {
 		return fmt.Errorf("engine: check: %w: %w", ErrJudge, err)
 	}
 	return nil

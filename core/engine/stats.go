@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
-	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
+	"github.com/rankbuffer/rankbuffer/core/judge/options"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
@@ -70,7 +71,7 @@ type statsJSON struct {
 	Queries  int                 `json:"queries"`
 	InFlight int                 `json:"in_flight"`
 	Groups   map[rank.Status]int `json:"groups"` // by group status
-	Judge    judge.Report        `json:"judge"`  // by kind of call
+	Judge    ledger.Report       `json:"judge"`  // by kind of call
 	Steps    []stepJSON          `json:"steps"`  // ascending, the newest 1024
 
 	Warnings []string `json:"warnings,omitempty"` // of options that are likely a mistake with this judge
@@ -111,7 +112,7 @@ func (e *Engine) Stats() []byte {
 // warnings are about options that do not fit the judge. A simulated judge has no
 // temperature: its votes differ by seed.
 func (e *Engine) warnings() []string {
-	if e.judge.config.Type == judge.TypeSimulated {
+	if e.judge.config.Type == options.TypeSimulated {
 		return nil
 	}
 	return rank.Warnings(e.method, e.judge.config.Temperature)

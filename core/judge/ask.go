@@ -5,18 +5,20 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rankbuffer/rankbuffer/core/prompt"
+	"github.com/rankbuffer/rankbuffer/core/fault"
+	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 )
 
-// ErrUnusable is wrapped by the error of a request whose answer came but could
-// not be used, not even after the corrective re-ask.
-var ErrUnusable = errors.New("unusable answer")
-
-// reviser is implemented by the stack of New and Wrap: Ask alone knows whether
-// an answer could be used, and corrects the account.
-type reviser interface {
-	revise(kind prompt.Kind, from, to outcome)
+// Accounted is a judge that keeps an account of its attempts.
+type Accounted interface {
+	Judge
+	// JudgeUnbooked is Judge, but leaves the last attempt for the caller to book,
+	// who alone knows whether the answer can be used.
+	JudgeUnbooked(ctx context.Context, req Request) (Reply, Booking, error)
 }
+
+// Booking books an attempt in every ledger it belongs to. Call it once.
+type Booking func(ledger.Outcome)
 
 // Ask sends a request and parses its answer. An answer that is empty or that
 // parse refuses is re-asked once, with the original messages, the bad answer
@@ -24,47 +26,63 @@ type reviser interface {
 // an *Error: Truncated if it was cut at the token limit, else Failed. An answer
 // that was cut but parses is accepted.
 func Ask[T any](ctx context.Context, j Judge, req Request, parse func(Reply) (T, error)) (T, error) {
-	value, reply, first := askOnce(ctx, j, req, parse)
-	if first == nil {
+	value, reply, book, first := askOnce(ctx, j, req, parse)
+	switch {
+	case first == nil:
+		book(ledger.Succeeded)
 		return value, nil
-	}
-	if !worthReasking(first) {
-		note(j, req, first, failed)
+	case !worthReasking(first):
+		book(ledger.Failed)
 		return value, first
 	}
-	note(j, req, first, retried)
-
+	book(ledger.Retried)
 	again := req
 	again.Messages = corrected(req.Messages, reply, first.Err)
-	value, _, second := askOnce(ctx, j, again, parse)
+	value, _, book, second := askOnce(ctx, j, again, parse)
 	if second == nil {
+		book(ledger.Succeeded)
 		return value, nil
 	}
-	note(j, req, second, failed)
+	book(ledger.Failed)
 	final := *second
-	final.Err = fmt.Errorf("%s: asked again after: %v; then: %w", req.Kind, first.Err, second.Err)
+	final.Err = fmt.Errorf("%s: the judge was asked again after its first answer failed (%v); the second failed too: %w",
+		req.Kind, first.Err, second.Err)
 	return value, &final
 }
 
-func askOnce[T any](ctx context.Context, j Judge, req Request, parse func(Reply) (T, error)) (T, Reply, *Error) {
-	var zero T
-	reply, err := j.Judge(ctx, req)
+func askOnce[T any](ctx context.Context, j Judge, req Request, parse func(Reply) (T, error)) (value T, reply Reply, book Booking, failed *Error) {
+	reply, book, err := judgeUnbooked(ctx, j, req)
 	if err != nil {
-		return zero, reply, asError(err)
+		return value, reply, book, AsError(err)
 	}
-	value, err := parseSafely(reply, parse)
-	if err == nil {
-		return value, reply, nil
+	if value, err = parseSafely(reply, parse); err != nil {
+		return value, reply, book, unusable(reply, err)
 	}
-	if reply.FinishReason == finishLength {
-		return zero, reply, &Error{Failure: Truncated, Err: fmt.Errorf(
-			"%w: it was cut at the token limit (judge.max_tokens) before a verdict: %w", ErrUnusable, err)}
-	}
-	return zero, reply, &Error{Failure: Failed, Err: fmt.Errorf("%w: %w", ErrUnusable, err)}
+	return value, reply, book, nil
 }
 
-// finishLength is the finish reason of an answer cut at the token limit.
-const finishLength = "length"
+func judgeUnbooked(ctx context.Context, j Judge, req Request) (Reply, Booking, error) {
+	if accounted, ok := j.(Accounted); ok {
+		return accounted.JudgeUnbooked(ctx, req)
+	}
+	reply, err := j.Judge(ctx, req)
+	return reply, func(ledger.Outcome) {}, err
+}
+
+// unusable is the error of an answer that parse refused.
+func unusable(reply Reply, err error) *Error {
+	if errors.Is(err, fault.JudgeNoLogProbs) {
+		return &Error{Failure: Failed, Err: err}
+	}
+	e := Fail(fault.JudgeNoVerdict, "", "the answer holds no usable verdict: %w", err)
+	if reply.FinishReason == FinishLength {
+		return Fail(fault.JudgeTruncated, "judge.max_tokens", "the answer was cut at the token limit: %w", e.Err)
+	}
+	return e
+}
+
+// FinishLength is the finish reason of an answer cut at the token limit.
+const FinishLength = "length"
 
 // parseSafely keeps a parser's panic from ending the process: it reads hostile
 // text inside someone's training run.
@@ -80,24 +98,5 @@ func parseSafely[T any](reply Reply, parse func(Reply) (T, error)) (value T, err
 // worthReasking tells answers that came but could not be used from requests
 // that failed, and from endpoints that cannot give what is asked for.
 func worthReasking(err error) bool {
-	if errors.Is(err, ErrNoLogProbs) {
-		return false
-	}
-	return errors.Is(err, ErrUnusable) || errors.Is(err, ErrEmpty)
-}
-
-// note corrects the account of the attempt that err ended. An answer that came
-// was counted as succeeded; an empty one, or none, as failed already.
-func note(j Judge, req Request, err error, to outcome) {
-	from := failed
-	if errors.Is(err, ErrUnusable) {
-		from = succeeded
-	}
-	if from == to {
-		return
-	}
-	req.Tally.revise(req.Kind, from, to)
-	if r, ok := j.(reviser); ok {
-		r.revise(req.Kind, from, to)
-	}
+	return errors.Is(err, fault.JudgeNoVerdict) || errors.Is(err, fault.JudgeEmpty) || errors.Is(err, fault.JudgeTruncated)
 }

@@ -3,46 +3,57 @@ package judge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 // Failure says why a request has no usable answer. Its text is the status a
-// rollout carries.
+// response carries.
 type Failure string
 
 // The failures of a judge request.
 const (
 	Failed    Failure = "judge_failed" // refused, unreachable, malformed beyond repair
-	TimedOut  Failure = "timeout"      // the call's or the group's time ran out
+	TimedOut  Failure = "timeout"      // the attempt's or the group's time ran out
 	Truncated Failure = "truncated"    // the answer was cut at the token limit
 	Cancelled Failure = "cancelled"    // the caller gave up
 )
 
-// What a judge's error can be about, for errors.Is.
-var (
-	ErrEmpty           = errors.New("the answer is empty")
-	ErrUnauthorized    = errors.New("the endpoint refused the API key")
-	ErrModelNotFound   = errors.New("the endpoint does not serve the model")
-	ErrUnreachable     = errors.New("the endpoint cannot be reached")
-	ErrContextOverflow = errors.New("the prompt overflows the model's context")
-)
-
-// Error is the error every Judge returns.
+// Error is the error every Judge returns. Err has a fault.Code.
 type Error struct {
 	Failure    Failure
-	Retryable  bool          // another attempt may help: network, 408, 429, 5xx, timeout of one call, empty answer
+	Retryable  bool          // another attempt may help: network, 408, 429, 5xx, timeout of one attempt, empty answer
 	RetryAfter time.Duration // what the endpoint asked for; 0 if it did not
 	StatusCode int           // HTTP status; 0 when none was received
 	Err        error
-
-	endpoint uint64 // the bit of the pool's endpoint that failed; 0 outside a pool
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("judge: %v", e.Err) }
+func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// FailureOf maps any error of a judge call to the status a rollout carries.
+// Fail makes the error of a code. The field is the option to change, "" if none
+// would help; the format takes %w.
+func Fail(code fault.Code, field, format string, args ...any) *Error {
+	failure := Failed
+	switch code {
+	case fault.JudgeTimeout, fault.GroupTimeout:
+		failure = TimedOut
+	case fault.JudgeTruncated:
+		failure = Truncated
+	case fault.Cancelled:
+		failure = Cancelled
+	}
+	return &Error{Failure: failure, Err: fault.New(code, field, format, args...)}
+}
+
+// Retry marks the error as one after which another attempt may help.
+func (e *Error) Retry() *Error {
+	e.Retryable = true
+	return e
+}
+
+// FailureOf maps any error of a judge call to the status a response carries.
 func FailureOf(err error) Failure {
 	var je *Error
 	switch {
@@ -57,8 +68,8 @@ func FailureOf(err error) Failure {
 	}
 }
 
-// asError gives any error the shape every Judge promises.
-func asError(err error) *Error {
+// AsError gives any error the shape every Judge promises.
+func AsError(err error) *Error {
 	var je *Error
 	if errors.As(err, &je) {
 		if error(je) == err {
@@ -71,12 +82,38 @@ func asError(err error) *Error {
 	return &Error{Failure: FailureOf(err), Err: err}
 }
 
-// stopped is the error of a request whose ctx is done: the caller gave up or
-// the group's time ran out.
-func stopped(ctx context.Context, doing string) *Error {
-	failure, what := Cancelled, "cancelled"
+// Stopped is the error of a request whose ctx is done: the caller gave up or the
+// group's time ran out.
+func Stopped(ctx context.Context, doing string) *Error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		failure, what = TimedOut, "the group's time (judge.group_timeout_s, deadline_ms) ran out"
+		return Fail(fault.GroupTimeout, "judge.group_timeout",
+			"the group's time (this option, or the group's deadline) ran out while %s: %w", doing, context.Cause(ctx))
 	}
-	return &Error{Failure: failure, Err: fmt.Errorf("%s while %s: %w", what, doing, context.Cause(ctx))}
+	return Fail(fault.Cancelled, "", "the group was cancelled while %s: %w", doing, context.Cause(ctx))
+}
+
+// EmptyAnswer is worth another attempt, unless all tokens were used up: the same
+// would happen again. The hint says more about the cause.
+func EmptyAnswer(reply Reply, hint string) *Error {
+	if reply.FinishReason == FinishLength {
+		return Fail(fault.JudgeTruncated, "judge.max_tokens", "the answer is empty, because it was cut at the token limit; raise this option%s", hint)
+	}
+	return Fail(fault.JudgeEmpty, "", "the answer is empty%s", hint).Retry()
+}
+
+// Within gives one attempt its time. If that runs out, the attempt failed and
+// may be tried again; if ctx is done, the whole request is over.
+func Within(ctx context.Context, timeout time.Duration, attempt func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := attempt(limited)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return Stopped(ctx, "waiting for the judge's answer")
+	case limited.Err() != nil:
+		return Fail(fault.JudgeTimeout, "judge.timeout", "no answer within %v: %w", timeout, AsError(err).Err).Retry()
+	}
+	return err
 }

@@ -1,11 +1,13 @@
 // Package judge asks an LLM to judge. Judge is the one seam: the
-// OpenAI-compatible client, the simulated judge and the fakes of the tests all
-// satisfy it, and retry, limits, accounting and endpoint choice wrap it.
+// OpenAI-compatible client (openai), the simulated judge (sim) and the fakes of
+// the tests (judgetest) all satisfy it, and retry, limits, accounting and
+// endpoint choice (stack) wrap it. Ask adds the corrective re-ask.
 package judge
 
 import (
 	"context"
 
+	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -25,20 +27,13 @@ type Request struct {
 	// Affinity is equal for requests that share a long prefix (one query), so
 	// that a pool of endpoints sends them to the same prefix cache.
 	Affinity uint64
-	// Tally, if set, receives the account of every attempt made for this request.
-	Tally *Tally
-
-	// tried holds a bit for each endpoint of a pool that has failed this request,
-	// so that a retry goes to another.
-	tried uint64
+	// Ledger, if set, is a further account (the group's) in which every attempt
+	// made for this request is booked.
+	Ledger *ledger.Ledger
 }
 
 // Usage counts tokens as the endpoint reports them.
-type Usage struct {
-	Prompt     int `json:"prompt"`
-	Completion int `json:"completion"`
-	Cached     int `json:"cached"` // the part of Prompt read from a prefix cache
-}
+type Usage = ledger.Usage
 
 // TokenProb is one generated token and its most likely alternatives.
 type TokenProb struct {
@@ -60,6 +55,10 @@ type Reply struct {
 	Usage        Usage
 	Tokens       []TokenProb // only when TopLogProbs was asked and the endpoint gives them
 }
+
+// PreflightQuestion is what the start check asks an endpoint whose list of models
+// leaves a doubt.
+const PreflightQuestion = "Reply with the word yes."
 
 // Judge answers requests; implementations are safe for concurrent use.
 type Judge interface {

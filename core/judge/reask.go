@@ -1,10 +1,11 @@
 package judge
 
 import (
+	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -14,34 +15,19 @@ const maxQuoted = 2000
 // corrected appends the bad answer and what is wrong with it. The roles keep
 // alternating, which some chat templates insist on.
 func corrected(messages []prompt.Message, reply Reply, why error) []prompt.Message {
-	said, err := afterReasoning(reply.Text)
+	said, err := AfterReasoning(reply.Text)
 	if err != nil {
 		said = reply.Text
 	}
-	if said = shorten(strings.TrimSpace(said), maxQuoted); said == "" {
+	var sentence *fault.Error
+	if errors.As(why, &sentence) {
+		why = sentence.Err // without our option's name, which means nothing to the judge
+	}
+	if said = Shorten(strings.TrimSpace(said), maxQuoted); said == "" {
 		said = "(no answer)"
 	}
 	return append(slices.Clone(messages),
 		prompt.Message{Role: "assistant", Content: said},
-		prompt.Message{Role: "user", Content: "That answer cannot be used: " + shorten(why.Error(), maxQuoted) +
+		prompt.Message{Role: "user", Content: "That answer cannot be used: " + Shorten(why.Error(), maxQuoted) +
 			"\nAnswer the request above again. Give only the answer, exactly in the format it asks for, with no other text."})
-}
-
-// shorten cuts text to n bytes at most, keeping its start and, longer, its end,
-// where a verdict stands.
-func shorten(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= n {
-		return text
-	}
-	const gap = " [...] "
-	head := n / 3
-	tail := len(text) - (n - head - len(gap))
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + gap + text[tail:]
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -69,7 +70,7 @@ func play(ctx context.Context, g *Group, a, b *Candidate, round int) (match, err
 		shown := [][]*Candidate{{a, b}, {b, a}}[i]
 		scores[i], errs[i] = ask(ctx, g, prompt.Match, prompt.Vars{Candidates: texts(shown)}, oneOf(g, round, round+2),
 			func(r judge.Reply) (match, error) {
-				first, second, err := judge.ParseMatch(r.Text)
+				first, second, err := verdict.Match(r.Text)
 				return match{first, second}, err
 			})
 		if errs[i] == nil {

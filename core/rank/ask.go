@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -22,14 +23,14 @@ type Env struct {
 type asker struct {
 	env      Env
 	affinity uint64
-	tally    *judge.Tally
+	tally    *ledger.Ledger
 	first    firstShare
 }
 
 func newAsker(s Spec, env Env) asker {
 	h := fnv.New64a()
 	h.Write([]byte(s.Query.ID))
-	return asker{env: env, affinity: h.Sum64(), tally: new(judge.Tally)}
+	return asker{env: env, affinity: h.Sum64(), tally: new(ledger.Ledger)}
 }
 
 // ask renders one question, sends it and parses the answer. Query and rubrics
@@ -46,7 +47,7 @@ func ask[T any](ctx context.Context, g *Group, kind prompt.Kind, v prompt.Vars,
 		var zero T
 		return zero, err
 	}
-	req := judge.Request{Kind: kind, Messages: messages, Affinity: g.asker.affinity, Tally: g.asker.tally}
+	req := judge.Request{Kind: kind, Messages: messages, Affinity: g.asker.affinity, Ledger: g.asker.tally}
 	if shape != nil {
 		shape(&req)
 	}

@@ -62,7 +62,7 @@ func (c *court) Judge(ctx context.Context, req judge.Request) (judge.Reply, erro
 		time.Sleep(c.latency(h.key))
 	}
 	if c.down != nil && c.down(h.key) {
-		req.Tally.Attempt(req.Kind, judge.Usage{}, errDown)
+		book(req, judge.Usage{}, errDown)
 		return judge.Reply{}, &judge.Error{Failure: judge.Failed, Err: errDown}
 	}
 	return c.oracle.Judge(ctx, req)

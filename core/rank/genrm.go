@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -21,7 +21,7 @@ func newGenRM() Method { return &GenRM{common("genrm", 1)} }
 // Rank implements Method.
 func (m *GenRM) Rank(ctx context.Context, g *Group) (Outcome, error) {
 	probability, err := evaluate(ctx, g, func(ctx context.Context, c *Candidate) (float64, error) {
-		p, err := askProbability(ctx, g, prompt.Label, prompt.Vars{Candidates: []string{c.Text}}, nil, judge.ParseLabel)
+		p, err := askProbability(ctx, g, prompt.Label, prompt.Vars{Candidates: []string{c.Text}}, nil, verdict.Label)
 		if err != nil {
 			return 0, fmt.Errorf("genrm: label: %w", err)
 		}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -68,7 +70,7 @@ func (l *LogProbs) guard(ctx context.Context, call func() error) error {
 	if state := l.state.Load(); state != unknown {
 		<-l.turn
 		if state == missing {
-			return judge.ErrNoLogProbs
+			return verdict.NoLogProbs()
 		}
 		return call()
 	}
@@ -79,7 +81,7 @@ func (l *LogProbs) guard(ctx context.Context, call func() error) error {
 	}()
 	err := call()
 	switch {
-	case errors.Is(err, judge.ErrNoLogProbs):
+	case errors.Is(err, fault.JudgeNoLogProbs):
 		found = missing
 	case ctx.Err() != nil:
 		found = unknown

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -87,7 +89,7 @@ func (m *RankBuffer) choose(ctx context.Context, g *Group, base *buffer.Buffer, 
 		}
 	}
 	chosen, err := ask(ctx, g, prompt.Manager, v, nil, func(r judge.Reply) (map[string]bool, error) {
-		keep, add, err := judge.ParseManager(r.Text, pending.Keep, len(v.Anchors), len(v.Candidates))
+		keep, add, err := verdict.Manager(r.Text, pending.Keep, len(v.Anchors), len(v.Candidates))
 		ids := map[string]bool{}
 		for _, i := range keep {
 			ids[fmt.Sprintf("A%d", i)] = true
@@ -97,7 +99,7 @@ func (m *RankBuffer) choose(ctx context.Context, g *Group, base *buffer.Buffer, 
 		}
 		return ids, err
 	})
-	if errors.Is(err, judge.ErrUnusable) {
+	if errors.Is(err, fault.JudgeNoVerdict) {
 		g.Remark("manager_error", err.Error())
 		return base, nil
 	}

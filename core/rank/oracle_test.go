@@ -15,6 +15,7 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/reward"
@@ -62,7 +63,7 @@ func (o *oracle) Judge(ctx context.Context, req judge.Request) (judge.Reply, err
 	if o.garble {
 		reply.Text = "I could not say."
 	}
-	req.Tally.Attempt(req.Kind, reply.Usage, err)
+	book(req, reply.Usage, err)
 	if err != nil {
 		return judge.Reply{}, &judge.Error{Failure: judge.FailureOf(err), Err: err}
 	}
@@ -261,4 +262,13 @@ func randomResponses(r *rand.Rand, n int) []Response {
 	}
 	r.Shuffle(n, func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
+}
+
+// book keeps the group's account, as a stack of judge wrappers would.
+func book(req judge.Request, used judge.Usage, err error) {
+	end := ledger.Succeeded
+	if err != nil {
+		end = ledger.Failed
+	}
+	req.Ledger.Book(ledger.Attempt{Kind: req.Kind, Usage: used, Answered: err == nil}, end)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -12,7 +13,7 @@ import (
 // first. shape may set the request's seed.
 func listwise(ctx context.Context, g *Group, shown []*Candidate, shape func(*judge.Request)) ([]*Candidate, error) {
 	order, err := ask(ctx, g, prompt.Fine, prompt.Vars{Candidates: texts(shown)}, shape,
-		func(r judge.Reply) ([]int, error) { return judge.ParseOrder(r.Text, len(shown)) })
+		func(r judge.Reply) ([]int, error) { return verdict.Order(r.Text, len(shown)) })
 	if err != nil {
 		return nil, err
 	}

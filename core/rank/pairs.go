@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -55,7 +56,7 @@ type ballot func(ctx context.Context, g *Group, a, b *Candidate, shape func(*jud
 func winnerBy(kind prompt.Kind) ballot {
 	return func(ctx context.Context, g *Group, a, b *Candidate, shape func(*judge.Request)) (float64, error) {
 		first, err := ask(ctx, g, kind, prompt.Vars{Candidates: texts([]*Candidate{a, b})}, shape,
-			func(r judge.Reply) (bool, error) { return judge.ParseWinner(r.Text) })
+			func(r judge.Reply) (bool, error) { return verdict.Winner(r.Text) })
 		if first {
 			return 1, err
 		}

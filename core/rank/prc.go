@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -84,9 +85,9 @@ func (m *PRC) ballot() ballot {
 	case m.Aggregate == "majority":
 		return winnerBy(prompt.Pair)
 	case m.Reasoning:
-		return probabilityBy(prompt.Reasoned, judge.ParseReasoned)
+		return probabilityBy(prompt.Reasoned, verdict.Reasoned)
 	default:
-		return probabilityBy(prompt.Preference, judge.ParsePreference)
+		return probabilityBy(prompt.Preference, verdict.Preference)
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -111,7 +113,7 @@ func TestLogProbsAfterAnotherFailure(t *testing.T) {
 	if err := l.guard(t.Context(), fails(errDown)); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
-	if err := l.guard(t.Context(), fails(judge.ErrNoLogProbs)); !errors.Is(err, judge.ErrNoLogProbs) {
+	if err := l.guard(t.Context(), fails(verdict.NoLogProbs())); !errors.Is(err, fault.JudgeNoLogProbs) {
 		t.Errorf("got %v", err)
 	}
 	if err := l.guard(t.Context(), fails(nil)); err != nil || calls != 3 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
@@ -121,7 +122,7 @@ func (m *RankBuffer) coarse(ctx context.Context, g *Group, base *buffer.Buffer) 
 	g.Each(ctx, func(ctx context.Context, c *Candidate) {
 		v := prompt.Vars{Anchors: anchors, Candidates: []string{c.Text}}
 		p, err := ask(ctx, g, kind, v, nil, func(r judge.Reply) (int, error) {
-			return judge.ParsePosition(r.Text, len(anchors))
+			return verdict.Position(r.Text, len(anchors))
 		})
 		if err != nil {
 			g.Fail(fmt.Errorf("rankbuffer: coarse: %w", err), c)

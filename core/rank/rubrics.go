@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
@@ -38,7 +39,7 @@ func GenerateRubrics(ctx context.Context, env Env, q query.Query) ([]query.Rubri
 	temperature := rubricTemperature
 	rubrics, err := judge.Ask(ctx, env.Judge, judge.Request{
 		Kind: prompt.Rubrics, Messages: messages, Temperature: &temperature, MaxTokens: rubricMaxTokens,
-	}, func(r judge.Reply) ([]query.Rubric, error) { return judge.ParseRubrics(r.Text) })
+	}, func(r judge.Reply) ([]query.Rubric, error) { return verdict.Rubrics(r.Text) })
 	if err != nil {
 		return nil, fmt.Errorf("rank: rubrics for query %q: %w", q.ID, err)
 	}

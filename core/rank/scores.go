@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
@@ -58,7 +59,7 @@ func rubricScores(g *Group, method string) func(context.Context, *Candidate) ([]
 	}
 }
 
-func parseScore(r judge.Reply) (float64, error) { return judge.ParseScore(r.Text) }
+func parseScore(r judge.Reply) (float64, error) { return verdict.Score(r.Text) }
 
 // weightedMean is sum(w_k z_k) / sum(w_k) (Tournament-GRPO, explicit scoring).
 func weightedMean(rubrics []query.Rubric, scores []float64) float64 {

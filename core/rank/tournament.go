@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -152,7 +153,7 @@ func deal(cs []*Candidate, size int) [][]*Candidate {
 // selectBest asks for the k best of a few candidates in one call.
 func selectBest(ctx context.Context, g *Group, shown []*Candidate, k int, shape func(*judge.Request)) ([]*Candidate, error) {
 	winners, err := ask(ctx, g, prompt.Select, prompt.Vars{Candidates: texts(shown), Winners: k}, shape,
-		func(r judge.Reply) ([]int, error) { return judge.ParseWinners(r.Text, len(shown), k) })
+		func(r judge.Reply) ([]int, error) { return verdict.Winners(r.Text, len(shown), k) })
 	if err != nil {
 		return nil, err
 	}

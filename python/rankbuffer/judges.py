@@ -116,16 +116,22 @@ class SimulatedJudge:
         return config
 
 
-_SECONDS = {name: f"{name}_s" for name in ("timeout", "group_timeout", "backoff", "backoff_max")}
-
 # Options of the client, which the server of a simulated judge does not have.
-_CLIENT_ONLY = ("type", "max_concurrency", "max_retries", *_SECONDS.values())
+_CLIENT_ONLY = (
+    "type",
+    "timeout",
+    "group_timeout",
+    "backoff",
+    "backoff_max",
+    "max_concurrency",
+    "max_retries",
+)
 
 
 def _options(judge: Judge | SimulatedJudge) -> dict[str, Any]:
-    """The options that are set, by the library's names."""
+    """The options that are set."""
     options = {f.name: getattr(judge, f.name) for f in fields(judge)}
-    return {_SECONDS.get(name, name): value for name, value in options.items() if value is not None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def judge_from_dict(options: Mapping[str, Any]) -> Judge | SimulatedJudge:

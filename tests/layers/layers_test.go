@@ -25,17 +25,25 @@ var allowed = map[string][]string{
 	"core/prompt":          {"core/strict", "core/query"},
 	"core/buffer":          {"core/strict", "core/query"},
 	"core/reward":          {"core/strict", "core/query"},
-	"core/judge":           {"core/strict", "core/query", "core/prompt"},
-	"core/judge/judgetest": {"core/strict", "core/query", "core/prompt", "core/judge"},
+	"core/judge/ledger":    {"core/strict", "core/query", "core/prompt"},
+	"core/judge":           {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger"},
+	"core/judge/options":   {"core/strict", "core/fault"},
+	"core/judge/verdict":   {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge"},
+	"core/judge/stack":     {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge", "core/judge/options"},
+	"core/judge/openai":    {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge", "core/judge/options"},
+	"core/judge/judgetest": {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge"},
 	// The simulated judge answers as a model would, so it knows the selection
 	// rule a model is told about, and what a judge is not shown.
-	"core/judge/sim":  {"core/strict", "core/query", "core/prompt", "core/judge", "core/buffer", "core/reward"},
-	"core/rank":       {"core/strict", "core/query", "core/prompt", "core/judge", "core/buffer", "core/reward"},
-	"core/checkpoint": {"core/strict", "core/query", "core/buffer"},
-	"core/engine": {"core/strict", "core/query", "core/prompt", "core/judge", "core/judge/sim", "core/buffer",
-		"core/reward", "core/rank", "core/checkpoint"},
-	"capi": {"core/strict", "core/query", "core/prompt", "core/judge", "core/judge/sim", "core/buffer",
-		"core/reward", "core/rank", "core/checkpoint", "core/engine"},
+	"core/judge/sim": {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge", "core/buffer", "core/reward"},
+	"core/rank": {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge", "core/judge/verdict",
+		"core/buffer", "core/reward"},
+	"core/checkpoint": {"core/strict", "core/query", "core/fault", "core/buffer"},
+	"core/engine": {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge", "core/judge/options",
+		"core/judge/verdict", "core/judge/stack", "core/judge/openai", "core/judge/sim", "core/buffer", "core/reward", "core/rank",
+		"core/checkpoint"},
+	"capi": {"core/strict", "core/query", "core/prompt", "core/fault", "core/judge/ledger", "core/judge", "core/judge/options",
+		"core/judge/verdict", "core/judge/stack", "core/judge/openai", "core/judge/sim", "core/buffer", "core/reward", "core/rank",
+		"core/checkpoint", "core/engine"},
 }
 
 type listed struct {
@@ -111,9 +119,9 @@ func TestLayersAreTransitive(t *testing.T) {
 func TestOutsideWorldIsReachedFromFewPlaces(t *testing.T) {
 	owners := map[string][]string{
 		"C":        {"capi"},
-		"net":      {"capi", "core/judge", "core/judge/sim", "core/judge/judgetest"},
-		"net/http": {"capi", "core/judge", "core/judge/sim", "core/judge/judgetest"},
-		"os":       {"core/checkpoint", "core/prompt", "core/judge"},
+		"net":      {"capi", "core/judge/openai", "core/judge/sim", "core/judge/judgetest"},
+		"net/http": {"capi", "core/judge/openai", "core/judge/sim", "core/judge/judgetest"},
+		"os":       {"core/checkpoint", "core/prompt", "core/judge/openai", "core/judge/options"},
 		"os/exec":  {},
 	}
 	for _, p := range list(t, "./core/...", "./capi") {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -98,33 +100,33 @@ func TestReaskIsAnotherAttempt(t *testing.T) {
 func TestMalformedAnswersAreRefused(t *testing.T) {
 	parsers := map[prompt.Kind]func(judge.Reply, prompt.Vars) error{
 		prompt.Coarse: func(r judge.Reply, v prompt.Vars) error {
-			_, err := judge.ParsePosition(r.Text, len(v.Anchors))
+			_, err := verdict.Position(r.Text, len(v.Anchors))
 			return err
 		},
 		prompt.CoarseOrder: func(r judge.Reply, v prompt.Vars) error {
-			_, err := judge.ParsePosition(r.Text, len(v.Anchors))
+			_, err := verdict.Position(r.Text, len(v.Anchors))
 			return err
 		},
 		prompt.Fine: func(r judge.Reply, v prompt.Vars) error {
-			_, err := judge.ParseOrder(r.Text, len(v.Candidates))
+			_, err := verdict.Order(r.Text, len(v.Candidates))
 			return err
 		},
 		prompt.Manager: func(r judge.Reply, v prompt.Vars) error {
-			_, _, err := judge.ParseManager(r.Text, v.Keep, len(v.Anchors), len(v.Candidates))
+			_, _, err := verdict.Manager(r.Text, v.Keep, len(v.Anchors), len(v.Candidates))
 			return err
 		},
-		prompt.Score:       func(r judge.Reply, _ prompt.Vars) error { _, err := judge.ParseScore(r.Text); return err },
-		prompt.RubricScore: func(r judge.Reply, _ prompt.Vars) error { _, err := judge.ParseScore(r.Text); return err },
-		prompt.Pair:        func(r judge.Reply, _ prompt.Vars) error { _, err := judge.ParseWinner(r.Text); return err },
-		prompt.Match:       func(r judge.Reply, _ prompt.Vars) error { _, _, err := judge.ParseMatch(r.Text); return err },
+		prompt.Score:       func(r judge.Reply, _ prompt.Vars) error { _, err := verdict.Score(r.Text); return err },
+		prompt.RubricScore: func(r judge.Reply, _ prompt.Vars) error { _, err := verdict.Score(r.Text); return err },
+		prompt.Pair:        func(r judge.Reply, _ prompt.Vars) error { _, err := verdict.Winner(r.Text); return err },
+		prompt.Match:       func(r judge.Reply, _ prompt.Vars) error { _, _, err := verdict.Match(r.Text); return err },
 		prompt.Select: func(r judge.Reply, v prompt.Vars) error {
-			_, err := judge.ParseWinners(r.Text, len(v.Candidates), v.Winners)
+			_, err := verdict.Winners(r.Text, len(v.Candidates), v.Winners)
 			return err
 		},
-		prompt.Preference: func(r judge.Reply, _ prompt.Vars) error { _, err := judge.ParsePreference(r); return err },
-		prompt.Reasoned:   func(r judge.Reply, _ prompt.Vars) error { _, err := judge.ParseReasoned(r); return err },
-		prompt.Label:      func(r judge.Reply, _ prompt.Vars) error { _, err := judge.ParseLabel(r); return err },
-		prompt.Rubrics:    func(r judge.Reply, _ prompt.Vars) error { _, err := judge.ParseRubrics(r.Text); return err },
+		prompt.Preference: func(r judge.Reply, _ prompt.Vars) error { _, err := verdict.Preference(r); return err },
+		prompt.Reasoned:   func(r judge.Reply, _ prompt.Vars) error { _, err := verdict.Reasoned(r); return err },
+		prompt.Label:      func(r judge.Reply, _ prompt.Vars) error { _, err := verdict.Label(r); return err },
+		prompt.Rubrics:    func(r judge.Reply, _ prompt.Vars) error { _, err := verdict.Rubrics(r.Text); return err },
 	}
 	cases := append(everyKind[:len(everyKind):len(everyKind)], everyKind[0])
 	cases[len(cases)-1].kind = prompt.CoarseOrder
@@ -137,7 +139,7 @@ func TestMalformedAnswersAreRefused(t *testing.T) {
 			req.Seed, req.TopLogProbs = &seed, 5
 			reply := answerOf(t, bad, req)
 			forms[reply.Text] = true
-			if err := parsers[c.kind](reply, c.vars); err == nil || errors.Is(err, judge.ErrNoLogProbs) {
+			if err := parsers[c.kind](reply, c.vars); err == nil || errors.Is(err, fault.JudgeNoLogProbs) {
 				t.Errorf("%s: %q: got error %v", c.kind, reply.Text, err)
 			}
 			if err := parsers[c.kind](answerOf(t, good, req), c.vars); err != nil {

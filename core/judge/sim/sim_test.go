@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
@@ -135,7 +136,7 @@ func TestScoreFollowsItsFormula(t *testing.T) {
 	s := newSim(t, Config{Qualities: known}) // mean 0
 	for text, q := range known {
 		reply := answerOf(t, s, request(t, prompt.Score, prompt.Vars{Candidates: []string{text}}))
-		got, err := judge.ParseScore(reply.Text)
+		got, err := verdict.Score(reply.Text)
 		if want := math.Round(10 / (1 + math.Exp(-q/4))); err != nil || got != want {
 			t.Errorf("quality %v: got %v, %v; want %v", q, got, err, want)
 		}
@@ -152,13 +153,13 @@ func TestProbabilitiesAreLogistic(t *testing.T) {
 		parse func(judge.Reply) (float64, error)
 		want  float64
 	}{
-		{"preference of the better", prompt.Preference, []string{"v7", "v3"}, judge.ParsePreference, sigmoid(4)},
-		{"preference of the worse", prompt.Preference, []string{"v3", "v5"}, judge.ParsePreference, sigmoid(-2)},
-		{"preference of equals", prompt.Preference, []string{"v5", "same"}, judge.ParsePreference, 0.5},
-		{"reasoned", prompt.Reasoned, []string{"v3", "v5"}, judge.ParseReasoned, sigmoid(-2)},
-		{"pair", prompt.Pair, []string{"v5", "v3"}, judge.ParseReasoned, sigmoid(2)},
-		{"label of a good one", prompt.Label, []string{"v9"}, judge.ParseLabel, sigmoid(4)},
-		{"label of a bad one", prompt.Label, []string{"v1"}, judge.ParseLabel, sigmoid(-4)},
+		{"preference of the better", prompt.Preference, []string{"v7", "v3"}, verdict.Preference, sigmoid(4)},
+		{"preference of the worse", prompt.Preference, []string{"v3", "v5"}, verdict.Preference, sigmoid(-2)},
+		{"preference of equals", prompt.Preference, []string{"v5", "same"}, verdict.Preference, 0.5},
+		{"reasoned", prompt.Reasoned, []string{"v3", "v5"}, verdict.Reasoned, sigmoid(-2)},
+		{"pair", prompt.Pair, []string{"v5", "v3"}, verdict.Reasoned, sigmoid(2)},
+		{"label of a good one", prompt.Label, []string{"v9"}, verdict.Label, sigmoid(4)},
+		{"label of a bad one", prompt.Label, []string{"v1"}, verdict.Label, sigmoid(-4)},
 	} {
 		req := request(t, c.kind, prompt.Vars{Candidates: c.texts})
 		if reply := answerOf(t, s, req); len(reply.Tokens) > 0 {
