@@ -30,7 +30,7 @@ type Store struct {
 // query with the same content is left as it is and start is not called; a field
 // that q leaves out is no other content.
 //
-// Errors: ErrConflict naming the field, query.ErrInvalid, or start's own; the
+// Errors: ErrConflict naming the field, what query.Validate says, or start's own; the
 // store is then unchanged. start runs under the store's lock, so it must not
 // call the store.
 func (s *Store) Create(q query.Query, start func() (*Buffer, error)) error {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
 
@@ -38,8 +39,8 @@ func TestStoreCreate(t *testing.T) {
 		{"other prompt", func(q *query.Query) { q.Prompt.Text = "?" }, ErrConflict, "query:"},
 		{"other rubrics", func(q *query.Query) { q.Rubrics = []query.Rubric{{Text: "clear", Weight: 2}} }, ErrConflict, "rubrics:"},
 		{"other ranked", func(q *query.Query) { q.Ranked = []string{"a", "b"} }, ErrConflict, "ranked:"},
-		{"new and invalid", func(q *query.Query) { *q = query.Query{ID: "new"} }, query.ErrInvalid, "query:"},
-		{"new without an id", func(q *query.Query) { q.ID = "" }, query.ErrInvalid, "query_id"},
+		{"new and invalid", func(q *query.Query) { *q = query.Query{ID: "new"} }, fault.MissingField, "query:"},
+		{"new without an id", func(q *query.Query) { q.ID = "" }, fault.MissingField, "query_id"},
 	} {
 		q := full
 		c.change(&q)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
 
@@ -31,12 +32,12 @@ func TestRecordValidate(t *testing.T) {
 		spoil func(*Record)
 		want  error
 	}{
-		{"query_id", func(r *Record) { r.Query.ID = "" }, query.ErrInvalid},
-		{"ranked", func(r *Record) { r.Query.Ranked = []string{"a"} }, query.ErrInvalid},
+		{"query_id", func(r *Record) { r.Query.ID = "" }, fault.MissingField},
+		{"ranked", func(r *Record) { r.Query.Ranked = []string{"a"} }, fault.InvalidValue},
 		{"query_id: not UTF-8", func(r *Record) { r.Query.ID = bad }, ErrInvalid},
 		{"query: not UTF-8", func(r *Record) { r.Query.Prompt = query.Prompt{Text: bad} }, ErrInvalid},
 		{"query[0]: not UTF-8", func(r *Record) { r.Query.Prompt.Messages[0].Content = bad }, ErrInvalid},
-		{"query[0].role", func(r *Record) { r.Query.Prompt.Messages[0].Role = bad }, query.ErrInvalid},
+		{"query[0].role", func(r *Record) { r.Query.Prompt.Messages[0].Role = bad }, fault.InvalidValue},
 		{"rubrics[0].text: not UTF-8", func(r *Record) { r.Query.Rubrics[0].Text = bad }, ErrInvalid},
 		{"ranked[1]: not UTF-8", func(r *Record) { r.Query.Ranked[1] = bad }, ErrInvalid},
 		{"ordinal", func(r *Record) { r.Ordinal = -1 }, ErrInvalid},

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rankbuffer/rankbuffer/core/query"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
@@ -35,7 +35,7 @@ func (e *Engine) Rubrics(ctx context.Context, queryJSON []byte) ([]byte, error) 
 	switch {
 	case err == nil:
 		return json.Marshal(rubrics)
-	case errors.Is(err, rank.ErrNoRanked), errors.Is(err, query.ErrInvalid):
+	case errors.Is(err, rank.ErrNoRanked), errors.Is(err, fault.InvalidValue), errors.Is(err, fault.MissingField):
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, fmt.Errorf("engine: %w: %w", ErrCancelled, err)

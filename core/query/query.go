@@ -1,81 +1,19 @@
 // Package query holds what a judge needs to know about one query: the prompt,
 // its weighted rubrics and the responses already ranked for it. It is the
-// vocabulary every other package shares and depends on none of them.
+// vocabulary that every other package shares.
 package query
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
-// ErrInvalid is wrapped by every error about a query's content.
-var ErrInvalid = errors.New("invalid query")
-
-// Message is one chat turn of a query.
-type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-// Prompt is what the policy was asked: plain text, or chat messages. Exactly
-// one of the two is set. In JSON it is a string or a list of messages.
-type Prompt struct {
-	Text     string
-	Messages []Message
-}
-
-// ValidRole keeps a role short and free of whatever a marker is made of.
-func ValidRole(role string) bool {
-	if len(role) < 1 || len(role) > 32 {
-		return false
-	}
-	for _, c := range []byte(role) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
-}
-
-// Empty reports whether nothing was given.
-func (p Prompt) Empty() bool { return p.Text == "" && len(p.Messages) == 0 }
-
-// Equal reports whether both prompts hold the same text or messages.
-func (p Prompt) Equal(o Prompt) bool {
-	return p.Text == o.Text && slices.Equal(p.Messages, o.Messages)
-}
-
-// MarshalJSON writes a string, or a list of messages.
-func (p Prompt) MarshalJSON() ([]byte, error) {
-	if len(p.Messages) > 0 {
-		return json.Marshal(p.Messages)
-	}
-	return json.Marshal(p.Text)
-}
-
-// UnmarshalJSON reads a string, or a list of messages.
-func (p *Prompt) UnmarshalJSON(data []byte) error {
-	*p = Prompt{}
-	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&p.Messages); err != nil {
-			return fmt.Errorf("query: a list must hold {\"role\", \"content\"} messages with text content: %w", err)
-		}
-		return nil
-	}
-	if err := json.Unmarshal(data, &p.Text); err != nil {
-		return fmt.Errorf("query: want a string or a list of messages: %w", err)
-	}
-	return nil
-}
-
 // maxWeight keeps every weighted sum finite.
-const maxWeight = 1e6
+const maxWeight = 1_000_000
 
 // Rubric is one criterion and how much it counts.
 type Rubric struct {
@@ -86,14 +24,8 @@ type Rubric struct {
 // UnmarshalJSON applies the default weight of 1 and rejects unknown fields.
 func (r *Rubric) UnmarshalJSON(data []byte) error {
 	type plain Rubric
-	v := plain{Weight: 1}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&v); err != nil {
-		return fmt.Errorf("rubric: %w", err)
-	}
-	*r = Rubric(v)
-	return nil
+	*r = Rubric{Weight: 1}
+	return strict.Unmarshal("", data, (*plain)(r))
 }
 
 // GeneralRubric stands in when a query comes without rubrics.
@@ -114,36 +46,42 @@ type Query struct {
 // Validate names the first field that cannot be used.
 func (q Query) Validate() error {
 	if q.ID == "" {
-		return fmt.Errorf("%w: query_id: must not be empty", ErrInvalid)
+		return fault.New(fault.MissingField, "query_id", "must not be empty")
 	}
 	if q.Prompt.Empty() {
-		return fmt.Errorf("%w %q: query: needed the first time a query is seen", ErrInvalid, q.ID)
+		return fault.New(fault.MissingField, "query", "needed the first time a query is seen")
 	}
-	for i, m := range q.Prompt.Messages {
-		if !ValidRole(m.Role) {
-			return fmt.Errorf("%w %q: query[%d].role: %q: want 1 to 32 letters, digits, _ or -", ErrInvalid, q.ID, i, m.Role)
-		}
+	if err := q.Prompt.CheckRoles(); err != nil {
+		return err
 	}
 	for i, r := range q.Rubrics {
-		if strings.TrimSpace(r.Text) == "" {
-			return fmt.Errorf("%w %q: rubrics[%d].text: must not be empty", ErrInvalid, q.ID, i)
-		}
-		if !(r.Weight > 0 && r.Weight <= maxWeight) {
-			return fmt.Errorf("%w %q: rubrics[%d].weight: %v is not a number above 0 and up to %g", ErrInvalid, q.ID, i, r.Weight, maxWeight)
+		if err := r.validate(); err != nil {
+			return fault.In(fmt.Sprintf("rubrics[%d]", i), err)
 		}
 	}
 	if len(q.Ranked) == 1 {
-		return fmt.Errorf("%w %q: ranked: needs at least 2 responses, best first, got 1", ErrInvalid, q.ID)
+		return fault.New(fault.InvalidValue, "ranked", "need at least 2 responses, best first, got 1")
 	}
 	seen := make(map[string]int, len(q.Ranked))
 	for i, text := range q.Ranked {
+		field := fmt.Sprintf("ranked[%d]", i)
 		if strings.TrimSpace(text) == "" {
-			return fmt.Errorf("%w %q: ranked[%d]: must not be empty", ErrInvalid, q.ID, i)
+			return fault.New(fault.InvalidValue, field, "must not be empty")
 		}
 		if j, ok := seen[text]; ok {
-			return fmt.Errorf("%w %q: ranked[%d]: is the same text as ranked[%d]", ErrInvalid, q.ID, i, j)
+			return fault.New(fault.InvalidValue, field, "is the same text as ranked[%d]", j)
 		}
 		seen[text] = i
+	}
+	return nil
+}
+
+func (r Rubric) validate() error {
+	if strings.TrimSpace(r.Text) == "" {
+		return fault.New(fault.InvalidValue, "text", "must not be empty")
+	}
+	if !(r.Weight > 0 && r.Weight <= maxWeight) {
+		return fault.New(fault.InvalidValue, "weight", "must be above 0 and at most %d, got %v", maxWeight, r.Weight)
 	}
 	return nil
 }

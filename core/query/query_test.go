@@ -2,10 +2,11 @@ package query
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 func valid() Query {
@@ -28,7 +29,11 @@ func TestValidate(t *testing.T) {
 	} {
 		q := valid()
 		spoil(&q)
-		if err := q.Validate(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), field) {
+		err := q.Validate()
+		if code := fault.From(err).Code; code != fault.InvalidValue && code != fault.MissingField {
+			t.Errorf("%s: got code %s", field, code)
+		}
+		if !strings.Contains(err.Error(), field) {
 			t.Errorf("got %v, want an error naming %s", err, field)
 		}
 	}
@@ -53,9 +58,9 @@ func TestJSON(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"query_id":"q","query":"Why?","rubrics":[{"text":"a"}]}`:          `{"query_id":"q","query":"Why?","rubrics":[{"text":"a","weight":1}]}`,
 		`{"query_id":"q","query":[{"role":"user","content":"Why?"}]}`:       `{"query_id":"q","query":[{"role":"user","content":"Why?"}],"rubrics":null}`,
-		`{"query_id":"q","query":7}`:                                        "want a string or a list",
-		`{"query_id":"q","query":[{"role":"user","text":"Why?"}]}`:          `unknown field "text"`,
-		`{"query_id":"q","query":"Why?","rubrics":[{"text":"a","wait":1}]}`: `unknown field "wait"`,
+		`{"query_id":"q","query":7}`:                                        "must be a string or a list",
+		`{"query_id":"q","query":[{"role":"user","text":"Why?"}]}`:          "[0].content: missing",
+		`{"query_id":"q","query":"Why?","rubrics":[{"text":"a","wait":1}]}`: "wait",
 	} {
 		var q Query
 		err := json.Unmarshal([]byte(data), &q)
