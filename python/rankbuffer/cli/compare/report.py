@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -126,12 +126,8 @@ def _plots(summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _table(summary: Mapping[str, Mapping[str, Any]], offered: int) -> Iterator[str]:
-    yield "<h2>Figures</h2>"
-    yield '<div class="wide"><table><thead><tr>'
-    yield "".join(f'<th scope="col">{_text(name)}</th>' for name in _HEAD)
-    yield "</tr></thead><tbody>"
-    for label, figures in summary.items():
-        cells = (
+    rows = {
+        label: (
             groups(figures["groups"], offered),
             f"{figures['calls']:,}",
             f"{figures['prompt_tokens']:,}",
@@ -144,11 +140,25 @@ def _table(summary: Mapping[str, Mapping[str, Any]], offered: int) -> Iterator[s
             f"{figures['failed']:,}",
             f"{figures['partial']:,}",
         )
-        row = "".join(f"<td>{_number(cell)}</td>" for cell in cells)
-        yield f'<tr><th scope="row">{_text(label)}</th>{row}</tr>'
-    yield "</tbody></table></div><dl>"
-    yield "".join(f"<dt>{_text(name)}</dt><dd>{_text(note)}</dd>" for name, note in _NOTES.items())
-    yield "</dl>"
+        for label, figures in summary.items()
+    }
+    yield "<h2>Figures</h2>"
+    yield _html_table(_HEAD, rows.items())
+    notes = (f"<dt>{_text(name)}</dt><dd>{_text(note)}</dd>" for name, note in _NOTES.items())
+    yield f"<dl>{''.join(notes)}</dl>"
+
+
+def _html_table(head: Iterable[str], rows: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """A table of labels and cells that scrolls where the page is too narrow."""
+    body = []
+    for label, cells in rows:
+        values = "".join(f"<td>{_number(cell)}</td>" for cell in cells)
+        body.append(f'<tr><th scope="row">{_text(label)}</th>{values}</tr>')
+    names = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
+    return (
+        f'<div class="wide"><table><thead><tr>{names}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
 
 
 def _anchor_plots(summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -194,15 +204,15 @@ def _anchor_table(summary: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     if not curves:
         return
     epochs = max(len(figures["mean_anchors_by_epoch"]) for figures in curves.values())
+    rows = (
+        (name, [decimals(count, ".2f") for count in counts])
+        for label, figures in curves.items()
+        for name, counts in _anchor_rows(label, figures)
+    )
+    head = ["method", *(f"epoch {epoch}" for epoch in range(epochs))]
     yield "<details><summary>Anchors by epoch as numbers</summary>"
-    yield '<div class="wide"><table><thead><tr><th scope="col">method</th>'
-    yield "".join(f'<th scope="col">epoch {epoch}</th>' for epoch in range(epochs))
-    yield "</tr></thead><tbody>"
-    for label, figures in curves.items():
-        for name, counts in _anchor_rows(label, figures):
-            cells = "".join(f"<td>{_number(decimals(count, '.2f'))}</td>" for count in counts)
-            yield f'<tr><th scope="row">{_text(name)}</th>{cells}</tr>'
-    yield "</tbody></table></div></details>"
+    yield _html_table(head, rows)
+    yield "</details>"
 
 
 def _anchor_rows(
