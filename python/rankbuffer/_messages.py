@@ -10,32 +10,53 @@ from .errors import InputError
 Prompt = str | list[dict[str, str]]
 
 
-def prompt_of(raw: Any, multimodal: str) -> Prompt:
-    """Chat messages as the judge sees them: a lone user message is just its text."""
-    if raw is None:
-        raise InputError("raw_prompt: missing; set data.return_raw_chat=True")
+def parse_prompt(raw: Any, where: str = "query", multimodal: str = "refuse") -> Prompt:
+    """A query as the judge sees it: a string, or messages of ``{"role", "content"}``.
+
+    ``raw``
+        A string, or chat messages as trainers have them: other keys than role and
+        content are left out, content in parts is joined, and a single user
+        message becomes its text.
+    ``where``
+        The name of the field in errors.
+    ``multimodal``
+        ``"text"`` puts ``[image]`` in the place of an image (``[video]``, ...).
+        ``"refuse"`` raises an InputError for one.
+    """
     if isinstance(raw, str):
+        if not raw.strip():
+            raise InputError(f"{where}: holds no text for the judge to read")
         return raw
-    messages = [_message(m, i, multimodal) for i, m in enumerate(raw)]
+    if isinstance(raw, Mapping) or not hasattr(raw, "__iter__"):
+        kind = type(raw).__name__
+        raise InputError(f"{where}: must be a string or a list of chat messages, got {kind}")
+    messages = [_message(m, f"{where}[{i}]", multimodal) for i, m in enumerate(raw)]
     if not any(m["content"].strip() for m in messages):
-        raise InputError("raw_prompt: holds no text for the judge to read")
+        raise InputError(f"{where}: holds no text for the judge to read")
     if len(messages) == 1 and messages[0]["role"] == "user":
         return messages[0]["content"]
     return messages
 
 
-def _message(message: Any, i: int, multimodal: str) -> dict[str, str]:
+def prompt_of(raw: Any, multimodal: str) -> Prompt:
+    """The prompt of one of verl's rows."""
+    if raw is None:
+        raise InputError("raw_prompt: missing; set data.return_raw_chat=True")
+    return parse_prompt(raw, "raw_prompt", multimodal)
+
+
+def _message(message: Any, where: str, multimodal: str) -> dict[str, str]:
     if not isinstance(message, Mapping) or "role" not in message:
-        raise InputError(f"raw_prompt[{i}]: must be a chat message with role and content")
+        raise InputError(f"{where}: must be a chat message with role and content")
     content = message.get("content")
     if content is None:
         content = ""
     if not isinstance(content, str):
-        content = _parts(content, i, multimodal)
+        content = _parts(content, where, multimodal)
     return {"role": str(message["role"]), "content": content}
 
 
-def _parts(parts: Any, i: int, multimodal: str) -> str:
+def _parts(parts: Any, where: str, multimodal: str) -> str:
     """The text of a multimodal message, with a word in the place of what has none."""
     out, has_text = [], False
     for part in parts:
@@ -46,7 +67,7 @@ def _parts(parts: Any, i: int, multimodal: str) -> str:
             out.append(text)
         elif multimodal == "refuse":
             raise InputError(
-                f"raw_prompt[{i}]: has a part of type {kind!r}, which the judge cannot see; "
+                f"{where}: has a part of type {kind!r}, which the judge cannot see; "
                 "reward.rankbuffer.rendezvous.multimodal=text shows it the text parts alone"
             )
         else:
