@@ -9,6 +9,7 @@ from typing import Any
 from ._encode import number
 from .errors import InputError
 from .judges import SimulatedJudge
+from .rows import QueryRow
 from .scorer import Scorer
 
 PLACE = "extra_info."
@@ -75,19 +76,12 @@ class ContentCheck:
         self._scorer = Scorer(judge=SimulatedJudge(qualities={}))
         self._number = 0
 
-    def check(
-        self,
-        query: str | list[dict[str, str]],
-        rubrics: list[dict[str, Any]],
-        ranked: list[str],
-    ) -> None:
+    def check(self, row: QueryRow) -> None:
         """InputError names the field that cannot be used."""
         self._number += 1
         name = str(self._number)
         try:
-            self._scorer.create_buffer(
-                name, query=query, rubrics=rubrics or None, ranked=ranked or None
-            )
+            self._scorer.create_buffer(name, **({"query": "any"} | row.content()))
         except InputError as error:
             raise InputError(str(error).rpartition(f'invalid query "{name}": ')[2]) from None
 

@@ -25,14 +25,14 @@ def parse_prompt(raw: Any, where: str = "query", multimodal: str = "refuse") -> 
     """
     if isinstance(raw, str):
         if not raw.strip():
-            raise InputError(f"{where}: holds no text for the judge to read")
+            raise InputError("holds no text for the judge to read", where)
         return raw
     if isinstance(raw, Mapping) or not hasattr(raw, "__iter__"):
         kind = type(raw).__name__
-        raise InputError(f"{where}: must be a string or a list of chat messages, got {kind}")
+        raise InputError(f"must be a string or a list of chat messages, got {kind}", where)
     messages = [_message(m, f"{where}[{i}]", multimodal) for i, m in enumerate(raw)]
     if not any(m["content"].strip() for m in messages):
-        raise InputError(f"{where}: holds no text for the judge to read")
+        raise InputError("holds no text for the judge to read", where)
     if len(messages) == 1 and messages[0]["role"] == "user":
         return messages[0]["content"]
     return messages
@@ -41,13 +41,15 @@ def parse_prompt(raw: Any, where: str = "query", multimodal: str = "refuse") -> 
 def prompt_of(raw: Any, multimodal: str) -> Prompt:
     """The prompt of one of verl's rows."""
     if raw is None:
-        raise InputError("raw_prompt: missing; set data.return_raw_chat=True")
+        raise InputError(
+            "missing; set data.return_raw_chat=True", "raw_prompt", code="missing_field"
+        )
     return parse_prompt(raw, "raw_prompt", multimodal)
 
 
 def _message(message: Any, where: str, multimodal: str) -> dict[str, str]:
     if not isinstance(message, Mapping) or "role" not in message:
-        raise InputError(f"{where}: must be a chat message with role and content")
+        raise InputError("must be a chat message with role and content", where)
     content = message.get("content")
     if content is None:
         content = ""
@@ -67,8 +69,9 @@ def _parts(parts: Any, where: str, multimodal: str) -> str:
             out.append(text)
         elif multimodal == "refuse":
             raise InputError(
-                f"{where}: has a part of type {kind!r}, which the judge cannot see; "
-                "reward.rankbuffer.rendezvous.multimodal=text shows it the text parts alone"
+                f"has a part of type {kind!r}, which the judge cannot see; in verl, "
+                "reward.rankbuffer.rendezvous.multimodal=text shows it the text parts alone",
+                where,
             )
         else:
             out.append(f"[{kind}]")

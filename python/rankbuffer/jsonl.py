@@ -31,11 +31,13 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes, dict[
         with _open(path) as file:
             for line, raw in enumerate(file, start=1):
                 if body := raw.strip():
-                    yield line, body, _object(body, f"{path}:{line}")
+                    yield line, body, _object(body, str(path), line)
     except (EOFError, gzip.BadGzipFile, zlib.error) as cause:
-        raise InputError(f"{path}:{line + 1}: the gzip data is damaged: {cause}") from None
+        said = f"the gzip data is damaged: {cause}"
+        raise InputError(said, file=str(path), line=line + 1) from None
     except OSError as cause:
-        raise InputError(f"{path}: cannot be read: {cause.strerror or cause}") from None
+        said = f"cannot be read: {cause.strerror or cause}"
+        raise InputError(said, file=str(path)) from None
 
 
 def surrogate(body: bytes, row: dict[str, Any]) -> str | None:
@@ -55,24 +57,24 @@ def _open(path: Path) -> BufferedReader | gzip.GzipFile:
     return gzip.GzipFile(path) if zipped else path.open("rb")
 
 
-def _object(body: bytes, where: str) -> dict[str, Any]:
+def _object(body: bytes, file: str, line: int) -> dict[str, Any]:
     if body.startswith(codecs.BOM_UTF8):
-        raise InputError(f"{where}: begins with a byte order mark; {_BOM}")
-    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InputError(f"{where}: is UTF-16; {_BOM}")
-    try:
-        value = json.loads(body.decode("utf-8"), parse_constant=_not_json)
-    except UnicodeDecodeError as cause:
-        raise InputError(
-            f"{where}: not UTF-8 at byte {cause.start + 1} of the line; convert the file first"
-        ) from None
-    except json.JSONDecodeError as cause:
-        raise InputError(f"{where}: not JSON at column {cause.colno}: {cause.msg}") from None
-    except (ValueError, RecursionError) as cause:
-        raise InputError(f"{where}: not JSON: {cause}") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: each line must hold one JSON object, got {_kind(value)}")
-    return value
+        problem = f"begins with a byte order mark; {_BOM}"
+    elif body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        problem = f"is UTF-16; {_BOM}"
+    else:
+        try:
+            value = json.loads(body.decode("utf-8"), parse_constant=_not_json)
+            if isinstance(value, dict):
+                return value
+            problem = f"each line must hold one JSON object, got {_kind(value)}"
+        except UnicodeDecodeError as cause:
+            problem = f"not UTF-8 at byte {cause.start + 1} of the line; convert the file first"
+        except json.JSONDecodeError as cause:
+            problem = f"not JSON at column {cause.colno}: {cause.msg}"
+        except (ValueError, RecursionError) as cause:
+            problem = f"not JSON: {cause}"
+    raise InputError(problem, file=file, line=line, code="invalid_json")
 
 
 def _not_json(name: str) -> NoReturn:

@@ -1,10 +1,8 @@
-"""Rewards for a batch of rows, for anyone's training loop."""
+"""Rewards for a batch of rows, in a training loop of your own."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
@@ -12,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ._cause import cause
-from ._encode import eligible
+from ._encode import eligible, text
+from ._messages import parse_prompt
 from .errors import ConflictError, InputError
+from .rows import QueryRow, parse_query, parse_query_id, query_id_of
 from .scorer import Scorer
-from .types import GroupResult, Query
+from .types import GroupResult
 
 log = logging.getLogger(__name__)
 
@@ -23,10 +23,15 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batch:
-    """What a batch of rows came to. ``results`` has one entry for each group that was scored.
+class BatchResult:
+    """The rewards of a batch of rows.
 
-    ``rejected`` counts the groups that could not be, whose rows are rewarded 0.
+    ``rewards``
+        One number for each row, in order.
+    ``results``
+        One result for each group that was scored.
+    ``rejected``
+        How many groups had bad input. Their rows are rewarded 0.
     """
 
     rewards: list[float]
@@ -36,9 +41,26 @@ class Batch:
 
 @dataclass
 class _Group:
-    row: Mapping[str, Any]
     query_id: str
-    places: list[int] = field(default_factory=list)
+    query: QueryRow | None = None
+    rows: list[int] = field(default_factory=list)
+    responses: list[str] = field(default_factory=list)
+    eligible: list[bool] = field(default_factory=list)
+    error: InputError | None = None
+
+    def add(self, number: int, row: Mapping[str, Any]) -> None:
+        """A mistake in a row rejects its whole group."""
+        self.rows.append(number)
+        where = f"rows[{number}]."
+        try:
+            query = parse_query(row, where=where, closed=False)
+            self.query = self.query or query
+            if name := query.differs(self.query):
+                raise InputError("differs from the first row of its query id", where + name)
+            self.responses.append(text(row["response"], where + "response"))
+            self.eligible.append(eligible(row.get("eligible"), where + "eligible"))
+        except InputError as error:
+            self.error = self.error or error
 
 
 def score_batch(
@@ -50,14 +72,37 @@ def score_batch(
     epoch: int | None = None,
     validate: bool = False,
 ) -> list[float]:
-    """One reward for each row, in order; all groups are judged at once.
+    """One reward for each row, in order. All groups are judged at the same time.
 
-    A row is ``{"query", "response", "query_id"?, "rubrics"?, "ranked"?, "reference"?,
-    "eligible"?}``. Rows of one query make a group; with ``group_size``, each run of
-    that many, and a rest that is shorter changes no buffer. Without ``query_id`` the
-    query's text tells them apart. A group with bad input, or whose query has other
-    content than before or in the group's first row, is rewarded 0 and logged; InputError
-    if all groups have bad input, which is a mistake in the set-up.
+    Rows of one query form a group. A group is rewarded 0, and the mistake is
+    logged, if one of its rows has bad input, if its rows describe different
+    queries, or if the scorer knows the query with other content.
+
+    ``scorer``
+        The scorer, whose method and judge give the rewards.
+    ``rows``
+        Query rows as `rankbuffer.rows` documents them, each with its ``response``
+        (a string) and, if it likes, with ``eligible`` (False for a response that
+        takes no part and is rewarded 0). Other fields are not read.
+    ``group_size``
+        How many rows form a group. Each run of that many rows of a query is a
+        group. A shorter rest is scored, but changes no buffer. Without it, all
+        rows of a query form one group.
+    ``step``, ``epoch``
+        When the responses were sampled. Both may be left out.
+    ``validate``
+        True scores against the buffers and never changes one.
+
+    InputError if a row has no ``query`` or no ``response``, or if every group
+    has bad input, which is a mistake in the set-up.
+
+    >>> import rankbuffer as rb
+    >>> judge = rb.SimulatedJudge(qualities={"Air scatters blue.": 2, "It just is.": 0})
+    >>> query = "Why is the sky blue?"
+    >>> texts = ["Air scatters blue.", "It just is."]
+    >>> with rb.Scorer(judge=judge) as scorer:
+    ...     rb.score_batch(scorer, [{"query": query, "response": text} for text in texts])
+    [1.0, -1.0]
     """
     work = score_rows(
         scorer, rows, group_size=group_size, step=step, epoch=epoch, validate=validate
@@ -73,105 +118,75 @@ async def score_rows(
     step: int | None = None,
     epoch: int | None = None,
     validate: bool = False,
-) -> Batch:
-    """``score_batch`` for asyncio, with the groups' results beside the rewards."""
+) -> BatchResult:
+    """`score_batch` for asyncio, with the groups' results beside the rewards."""
+
+    async def score(group: _Group) -> GroupResult | ConflictError | InputError:
+        try:
+            if group.error is not None:
+                raise group.error
+            assert group.query is not None
+            return await scorer.score_group_async(
+                group.query_id,
+                group.responses,
+                **group.query.content(),
+                reference=group.query.reference,
+                eligible=group.eligible,
+                step=step,
+                epoch=epoch,
+                update=not validate and group_size in (None, len(group.rows)),
+                validate=validate,
+            )
+        except (ConflictError, InputError) as error:
+            log.error("rankbuffer: group of query %.80r is rewarded 0: %s", group.query_id, error)
+            return error
+
     groups = _groups(rows, group_size)
-    scored = await asyncio.gather(
-        *(_score(scorer, group, rows, group_size, step, epoch, validate) for group in groups)
-    )
+    scored = await asyncio.gather(*map(score, groups))
     results = [result for result in scored if isinstance(result, GroupResult)]
     bad = [result for result in scored if isinstance(result, InputError)]
     if bad and len(bad) == len(groups):
         raise bad[0]
-    _tell(results)
+    _log_failures(results)
     rewards = [0.0] * len(rows)
     for group, result in zip(groups, scored, strict=True):
         if isinstance(result, GroupResult):
-            for place, reward in zip(group.places, result.rewards, strict=True):
-                rewards[place] = reward
-    return Batch(rewards=rewards, results=results, rejected=len(groups) - len(results))
+            for number, reward in zip(group.rows, result.rewards, strict=True):
+                rewards[number] = reward
+    return BatchResult(rewards=rewards, results=results, rejected=len(groups) - len(results))
 
 
-async def _score(
-    scorer: Scorer,
-    group: _Group,
-    rows: Sequence[Mapping[str, Any]],
-    group_size: int | None,
-    step: int | None,
-    epoch: int | None,
-    validate: bool,
-) -> GroupResult | ConflictError | InputError:
-    members = [rows[place] for place in group.places]
-    whole = group_size is None or len(members) == group_size
-    try:
-        for place, row in zip(group.places, members, strict=True):
-            _same_query(group.row, row, place)
-        return await scorer.score_group_async(
-            group.query_id,
-            [row["response"] for row in members],
-            query=group.row["query"],
-            rubrics=group.row.get("rubrics") or None,
-            ranked=group.row.get("ranked") or None,
-            reference=group.row.get("reference"),
-            eligible=[eligible(row.get("eligible")) for row in members],
-            step=step,
-            epoch=epoch,
-            update=whole and not validate,
-            validate=validate,
-        )
-    except (ConflictError, InputError) as error:
-        log.error("rankbuffer: group of query %.80r is rewarded 0: %s", group.query_id, error)
-        return error
-
-
-def _tell(results: Sequence[GroupResult]) -> None:
-    """One line a batch: a judge that is gone must not look like rewards that are all alike."""
+def _log_failures(results: Sequence[GroupResult]) -> None:
+    """One line a batch: rewards that are all alike must not hide that the judge is gone."""
     failed = [result for result in results if result.group_status != "ok"]
     if failed:
         why = cause(next((r.error for r in failed if r.error), ""))
         log.warning("rankbuffer: %d of %d groups failed: %s", len(failed), len(results), why)
 
 
-def _same_query(first: Mapping[str, Any], row: Mapping[str, Any], place: int) -> None:
-    """InputError if a row says something else of its query than the first one of the group."""
-    for name in ("query", "rubrics", "ranked", "reference"):
-        mine, its = row.get(name) or None, first.get(name)
-        if mine is not its and mine is not None and _text(mine) != _text(its):
-            raise InputError(f"rows[{place}]: {name}: differs from the first row of its query id")
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-
-
 def _groups(rows: Sequence[Mapping[str, Any]], size: int | None) -> list[_Group]:
     """Rows by query, in order of first appearance; full groups are followed by new ones."""
-    done: list[_Group] = []
-    open_: dict[str, _Group] = {}
-    for place, row in enumerate(rows):
+    groups: list[_Group] = []
+    growing: dict[str, _Group] = {}
+    for number, row in enumerate(rows):
         for name in ("query", "response"):
             if name not in row:
-                raise InputError(f"rows[{place}]: {name}: missing")
-        query_id = row.get("query_id") or query_id_of(row["query"])
-        group = open_.get(query_id)
-        if group is None or (size is not None and len(group.places) >= size):
-            group = open_[query_id] = _Group(row, query_id)
-            done.append(group)
-        group.places.append(place)
-    return done
+                raise InputError("missing", f"rows[{number}].{name}", code="missing_field")
+        query_id = _query_id(row)
+        group = growing.get(query_id)
+        if group is None or (size is not None and len(group.rows) >= size):
+            group = growing[query_id] = _Group(query_id)
+            groups.append(group)
+        group.add(number, row)
+    return groups
 
 
-def query_id_of(query: Query) -> str:
-    """An id for a query without one: the hash of its content.
-
-    The same everywhere: in files that `rankbuffer prepare` reads, in verl, in TRL and here.
-    """
-    return f"query-{query_hash(query)}"
-
-
-def query_hash(query: Query) -> str:
-    """24 hexadecimal digits."""
-    return hashlib.sha256(_text(query).encode("utf-8", "replace")).hexdigest()[:24]
+def _query_id(row: Mapping[str, Any]) -> str:
+    """What tells a row's group, also for a row with bad input."""
+    try:
+        return parse_query_id(row.get("query_id")) or query_id_of(parse_prompt(row["query"]))
+    except InputError:
+        return query_id_of(row["query"])
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from .errors import InputError
 from .rows import ReplayRow as ReplayQuery
@@ -17,7 +18,7 @@ from .rows import read_replay as read_replay
 __all__ = ["SAMPLE", "ReplayQuery", "ReplayText", "find_replay", "qualities", "read_replay"]
 
 SAMPLE = Path(__file__).parent / "data" / "sample.jsonl"
-"""The sample that comes with the package: 12 queries, 7 ranked responses, 4 epochs of 6 rollouts."""
+"""The sample that comes with the package: 12 queries, each with 7 ranked responses, 4 epochs."""
 
 
 def find_replay(name: str | os.PathLike[str]) -> Path:
@@ -46,3 +47,12 @@ def qualities(queries: Iterable[ReplayQuery]) -> dict[str, float]:
                     f"for the same text {response.text[:40]!r}"
                 )
     return found
+
+
+def hint(row: Mapping[str, Any], name: str) -> str:
+    """Goes when the command line reads its groups with `rankbuffer.rows`."""
+    if "epochs" in row and name in ("epochs", "ranked_responses"):
+        return "; this is a replay file, which `rankbuffer compare` reads"
+    if name == "ranked_responses":
+        return "; a file of groups has ranked, a list of texts, best first"
+    return ""

@@ -50,10 +50,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ._encode import eligible, flag, integer
+from ._encode import eligible, encode, flag, integer
 from ._messages import Prompt, parse_prompt
 from .errors import InputError
-from .jsonl import read_jsonl, surrogate
+from .jsonl import read_jsonl
 from .types import Query, Rubric
 
 T = TypeVar("T")
@@ -155,7 +155,7 @@ def parse_group(row: Mapping[str, Any]) -> GroupRow:
         for i, value in enumerate(_list(row.get("responses"), "responses"))
     ]
     if not responses:
-        raise _error("responses", "must be a list of at least 1 string")
+        raise InputError("must be a list of at least 1 string", "responses")
     readers: dict[str, Callable[[Any, str], Any]] = {
         "eligible": lambda value, at: _each(value, at, len(responses), eligible),
         "format_scores": lambda value, at: _each(value, at, len(responses), _number),
@@ -175,18 +175,18 @@ def parse_replay(row: Mapping[str, Any]) -> ReplayRow:
     """A replay row."""
     common = _query(row, _REPLAY, optional="")
     if not ("ranked" in row or "ranked_responses" in row):
-        raise _error("ranked_responses", "missing", "missing_field")
+        raise InputError("missing", "ranked_responses", code="missing_field")
     if "epochs" not in row:
-        raise _error("epochs", "missing", "missing_field")
+        raise InputError("missing", "epochs", code="missing_field")
     epochs = [
         _responses(rollouts, f"epochs[{e}]")
         for e, rollouts in enumerate(_list(row["epochs"], "epochs"))
     ]
     if not epochs:
-        raise _error("epochs", "must hold at least 1 epoch")
+        raise InputError("must hold at least 1 epoch", "epochs")
     for e, rollouts in enumerate(epochs):
         if not rollouts:
-            raise _error(f"epochs[{e}]", "must hold at least 1 response")
+            raise InputError("must hold at least 1 response", f"epochs[{e}]")
     return ReplayRow(**common, epochs=epochs)
 
 
@@ -205,8 +205,8 @@ def read(
     """
     for line, body, row in read_jsonl(path):
         with located(path, line):
-            if complaint := surrogate(body, row):
-                raise InputError(complaint)
+            if rb"\ud" in body.lower():  # half of a pair of \ud8xx\udcxx escapes is no text
+                encode(row)
             parsed = parse(row)
         yield line, body, parsed
 
@@ -221,11 +221,11 @@ def read_groups(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes, Grou
         if row.query_id not in known and not row.query:
             with located(path, line):
                 said = f"missing, this is the first group of query {row.query_id!r}"
-                raise _error("query", said, "missing_field")
+                raise InputError(said, "query", code="missing_field")
         known.add(row.query_id)
         yield line, body, row
     if not known:
-        raise InputError(f"{path}: holds no groups")
+        raise InputError("holds no groups", file=str(path))
 
 
 def read_replay(path: str | os.PathLike[str]) -> list[ReplayRow]:
@@ -235,9 +235,9 @@ def read_replay(path: str | os.PathLike[str]) -> list[ReplayRow]:
         first, _ = found.setdefault(row.query_id, (line, row))
         if first != line:
             with located(path, line):
-                raise _error("query_id", f"{row.query_id!r} was used on line {first}")
+                raise InputError(f"{row.query_id!r} was used on line {first}", "query_id")
     if not found:
-        raise InputError(f"{path}: holds no queries")
+        raise InputError("holds no queries", file=str(path))
     return [row for _, row in found.values()]
 
 
@@ -247,8 +247,8 @@ def located(path: str | os.PathLike[str], line: int) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raised = InputError(f"{path}:{line}: {error}")
-        vars(raised).update(vars(error), file=os.fspath(path), line=line)
+        raised = InputError(str(error), file=os.fspath(path), line=line, code=error.code)
+        raised.field = error.field
         raise raised from None
 
 
@@ -268,7 +268,7 @@ def parse_query_id(value: Any, where: str = "query_id") -> str | None:
     if _absent(value) or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise _error(where, f"must be a string, got {type(value).__name__}")
+        raise InputError(f"must be a string, got {type(value).__name__}", where)
     return str(value)
 
 
@@ -284,23 +284,25 @@ def _query(
     _known(row, known, where)
     query_id = parse_query_id(row.get("query_id"), where + "query_id")
     if query_id is None and optional != "query_id":
-        raise _error(where + "query_id", "missing", "missing_field")
+        raise InputError("missing", where + "query_id", code="missing_field")
     if query is None:
         given = row.get("query")
         if optional != "query" and given is None:
-            raise _error(where + "query", "missing", "missing_field")
+            raise InputError("missing", where + "query", code="missing_field")
         left_out = optional == "query" and not given
         query = "" if left_out else parse_prompt(given, where + "query")
     ranked = "ranked_responses" if "ranked_responses" in row else "ranked"
     if ranked == "ranked_responses" and "ranked" in row:
-        raise _error(where + "ranked", "give ranked or ranked_responses, not both")
-    reference = row.get("reference")
+        raise InputError("give ranked or ranked_responses, not both", where + "ranked")
+    reference = "" if _absent(row.get("reference")) else row["reference"]
     return {
         "query_id": query_id or query_id_of(query),
         "query": query,
         "rubrics": _rubrics(row.get("rubrics"), where + "rubrics"),
         "ranked": _responses(row.get(ranked), where + ranked),
-        "reference": None if _absent(reference) or reference == "" else _text(reference, where + "reference"),
+        "reference": None
+        if _absent(reference) or reference == ""
+        else _text(reference, where + "reference"),
     }
 
 
@@ -310,7 +312,7 @@ def _rubrics(values: Any, where: str) -> list[Rubric]:
         given = _fields(value, f"{where}[{i}]", ("text", "weight"))
         weight = _number(given.get("weight", 1), f"{where}[{i}].weight")
         if weight <= 0:
-            raise _error(f"{where}[{i}].weight", f"{weight} is not above 0")
+            raise InputError(f"{weight} is not above 0", f"{where}[{i}].weight")
         out.append(Rubric(given["text"], weight=weight))
     return out
 
@@ -335,18 +337,18 @@ def _fields(value: Any, where: str, names: tuple[str, ...]) -> dict[str, Any]:
         value = vars(value)
     if not isinstance(value, Mapping):
         optional = ", ".join(f'"{name}"?' for name in names[1:])
-        raise _error(where, f'must be a string or {{"text", {optional}}}, got {_kind(value)}')
+        raise InputError(f'must be a string or {{"text", {optional}}}, got {_kind(value)}', where)
     # Parquet has every field of a struct in every row, with null for none.
     given = {name: item for name, item in value.items() if not _absent(item)}
     _known(given, names, where + ".")
     if value.get("text") is None:
-        raise _error(where + ".text", "missing", "missing_field")
+        raise InputError("missing", where + ".text", code="missing_field")
     return given | {"text": _text(value["text"], where + ".text")}
 
 
 def _known(row: Mapping[str, Any], names: Collection[str] | None, where: str) -> None:
-    for name in row if names is not None else ():
-        if name not in names:
+    for name in row:
+        if names is not None and name not in names:
             said = f"unknown field; known fields are {', '.join(names)}"
             if name == "responses":
                 said += "; this is a file of groups, which `rankbuffer score` reads"
@@ -354,7 +356,7 @@ def _known(row: Mapping[str, Any], names: Collection[str] | None, where: str) ->
                 said += "; this is a replay file, which `rankbuffer compare` reads"
             elif close := difflib.get_close_matches(name, names, 1):
                 said += f"; did you mean {close[0]!r}?"
-            raise _error(f"{where}{name}", said, "unknown_field")
+            raise InputError(said, f"{where}{name}", code="unknown_field")
 
 
 def _absent(value: Any) -> bool:
@@ -370,9 +372,9 @@ def _list(values: Any, where: str) -> list[Any]:
         try:
             values = json.loads(values)
         except (ValueError, RecursionError) as error:
-            raise _error(where, f"{said}, or the JSON text of one: {error}") from None
+            raise InputError(f"{said}, or the JSON text of one: {error}", where) from None
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
-        raise _error(where, f"{said}, got {_kind(values)}")
+        raise InputError(f"{said}, got {_kind(values)}", where)
     return list(values)
 
 
@@ -380,33 +382,27 @@ def _each(values: Any, where: str, count: int, read: Callable[[Any, str], T]) ->
     given = _list(values, where)
     if len(given) != count:
         said = f"must be a list of one value for each of the {count} responses"
-        raise _error(where, f"{said}, got {len(given)}")
+        raise InputError(f"{said}, got {len(given)}", where)
     return [read(value, f"{where}[{i}]") for i, value in enumerate(given)]
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise _error(where, f"must be a string, got {_kind(value)}")
+        raise InputError(f"must be a string, got {_kind(value)}", where)
     return value
 
 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
-        raise _error(where, f"must be a number, got {_kind(value)}")
+        raise InputError(f"must be a number, got {_kind(value)}", where)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise _error(where, f"must be a finite number, got {number}")
+        raise InputError(f"must be a finite number, got {number}", where)
     return number
 
 
 def _kind(value: Any) -> str:
     return "null" if value is None else type(value).__name__
-
-
-def _error(where: str, said: str, code: str = "invalid_value") -> InputError:
-    error = InputError(f"{where}: {said}")
-    vars(error).update(field=where, code=code)
-    return error

@@ -33,7 +33,7 @@ def test_reads_what_was_written(tmp_path: Path) -> None:
     (query,) = read_replay(_write(tmp_path / "r.jsonl", ROW))
     assert query.query_id == "q"
     assert query.rubrics == [rb.Rubric("Answers.", weight=2)]
-    assert [(r.text, r.quality, r.model) for r in query.texts()] == [
+    assert [(r.text, r.quality, r.model) for r in query.responses()] == [
         ("best", 1.0, "m"),
         ("worst", 0.0, None),
         ("a", 0.5, None),
@@ -55,25 +55,26 @@ def test_messages_blank_lines_and_no_rubrics(tmp_path: Path) -> None:
     path.write_text(f"\n\r\n{json.dumps(row)}\r\n\n")
     (query,) = read_replay(path)
     assert query.query == messages
-    assert query.rubrics is None
+    assert query.rubrics == []
 
 
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
         ({"extra": 1}, "extra: unknown field"),
-        ({"query_id": None}, "query_id: must be a string"),
-        ({"query_id": ""}, "query_id: must not be empty"),
+        ({"query_id": None}, "query_id: missing"),
+        ({"query_id": ""}, "query_id: missing"),
         ({"query": 7}, "query"),
-        ({"query": ""}, "query: must not be empty"),
-        ({"query": [{"role": "user"}]}, "query[0]"),
+        ({"query": ""}, "query: holds no text"),
+        ({"query": [{"role": "user"}]}, "query: holds no text"),
+        ({"query": ["Why?"]}, "query[0]: must be a chat message"),
         ({"ranked_responses": "best"}, "ranked_responses: must be a list"),
         ({"ranked_responses": [{"quality": 1}]}, "ranked_responses[0].text: missing"),
         ({"ranked_responses": [{"text": 1}]}, "ranked_responses[0].text: must be a string"),
         ({"ranked_responses": [{"text": "x", "q": 1}]}, "ranked_responses[0].q: unknown field"),
         ({"epochs": []}, "epochs: must hold at least 1 epoch"),
         ({"epochs": [[{"text": "x"}], []]}, "epochs[1]: must hold at least 1 response"),
-        ({"epochs": [[{"text": "x"}, "y"]]}, "epochs[0][1]: must be"),
+        ({"epochs": [[{"text": "x"}, 7]]}, "epochs[0][1]: must be"),
         ({"epochs": [[{"text": "x", "quality": "9"}]]}, "epochs[0][0].quality: must be a number"),
         ({"epochs": [[{"text": "x", "quality": True}]]}, "epochs[0][0].quality: must be a number"),
         (
@@ -81,7 +82,7 @@ def test_messages_blank_lines_and_no_rubrics(tmp_path: Path) -> None:
             "epochs[0][0].quality: must be a finite number",
         ),
         ({"epochs": [[{"text": "\ud800"}]]}, "epochs[0][0].text: lone surrogate U+D800"),
-        ({"rubrics": [{"weight": 1}]}, "rubrics[0]: must be"),
+        ({"rubrics": [{"weight": 1}]}, "rubrics[0].text: missing"),
         ({"rubrics": [{"text": "x", "weight": 0}]}, "rubrics[0].weight: 0.0 is not above 0"),
     ],
 )
@@ -133,7 +134,7 @@ def test_cut_gzip_and_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_query_twice(tmp_path: Path) -> None:
-    with pytest.raises(rb.InputError, match=r"r\.jsonl:2: query_id 'q' was used on line 1"):
+    with pytest.raises(rb.InputError, match=r"r\.jsonl:2: query_id: 'q' was used on line 1"):
         read_replay(_write(tmp_path / "r.jsonl", ROW, ROW))
 
 
@@ -150,7 +151,7 @@ def test_qualities_must_be_there_and_agree(tmp_path: Path) -> None:
 def test_the_sample_shows_a_policy_that_improves() -> None:
     queries = read_replay(SAMPLE)
     assert len(queries) == 12
-    texts = [response.text for query in queries for response in query.texts()]
+    texts = [response.text for query in queries for response in query.responses()]
     assert len(set(texts)) == len(texts), "every text is distinct"
     assert len(qualities(queries)) == len(texts)
     assert any(not isinstance(query.query, str) for query in queries), "one query is a chat"

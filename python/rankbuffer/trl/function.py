@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..config import ScorerConfig
 from ..errors import ConfigError
-from ..loop import Batch, run, score_rows
+from ..loop import BatchResult, run, score_rows
 from ..scorer import Scorer
 from .ranks import Ranks
 from .rows import rows_of
@@ -81,7 +81,7 @@ class _Rewards:
             return error
         return batch.rewards
 
-    async def _score(self, rows: list[dict[str, Any]], step: int | None) -> Batch:
+    async def _score(self, rows: list[dict[str, Any]], step: int | None) -> BatchResult:
         """Training rows and validation rows, which the column ``split`` tells apart."""
         train = [i for i, row in enumerate(rows) if row.pop("split") == "train"]
         other = [i for i in range(len(rows)) if i not in set(train)]
@@ -93,7 +93,7 @@ class _Rewards:
         for places, batch in zip((train, other), scored, strict=True):
             for place, reward in zip(places, batch.rewards, strict=True):
                 rewards[place] = reward
-        return Batch(
+        return BatchResult(
             rewards=rewards,
             results=[r for b in scored for r in b.results],
             rejected=sum(b.rejected for b in scored),
@@ -163,7 +163,7 @@ def _step(state: Any) -> int | None:
     return None if step is None else int(step)
 
 
-def _log(log_metric: Any, batch: Batch) -> None:
+def _log(log_metric: Any, batch: BatchResult) -> None:
     """What a batch cost and whether it can teach anything."""
     results = batch.results
     if log_metric is None or not (results or batch.rejected):

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._content import rubrics, texts
 from .._encode import eligible
-from .._messages import prompt_of
-from ..loop import query_id_of
-from ..types import Query
+from .._messages import parse_prompt
+from ..rows import parse_query
 
 
 def rows_of(
     prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """One row for each completion, with plain values that any process can read."""
+    """One row for each completion, of plain values that any process can read.
+
+    InputError names the row and the column, such as ``rows[1].rubrics[0].weight``.
+    """
     out = []
     for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
         given = {
@@ -23,16 +24,18 @@ def rows_of(
             for name in ("query_id", "rubrics", "ranked", "reference", "eligible", "split")
             if columns.get(name) is not None
         }
-        query: Query = prompt_of(prompt, "text")
+        where = f"rows[{i}]."
+        query = parse_prompt(prompt, where + "prompt", "text")
+        row = parse_query(given, query=query, where=where, closed=False)
         out.append(
             {
-                "query_id": str(given.get("query_id") or query_id_of(query)),
-                "query": query,
+                "query_id": row.query_id,
+                "query": row.query,
+                "rubrics": row.rubrics,
+                "ranked": row.texts(),
+                "reference": row.reference,
                 "response": response_of(completion),
-                "rubrics": rubrics(given.get("rubrics")),
-                "ranked": texts(given.get("ranked"), "ranked"),
-                "reference": given.get("reference") or None,
-                "eligible": eligible(given.get("eligible"), f"eligible[{i}]"),
+                "eligible": eligible(given.get("eligible"), where + "eligible"),
                 "split": str(given.get("split") or "train"),
             }
         )

@@ -121,7 +121,7 @@ BAD_USAGE = [
         COMPARE + " --data {files}/good.jsonl --sim",
         "a file of groups, which `rankbuffer score` reads",
     ),
-    (COMPARE + " --data {files}/texts.jsonl --sim", "a replay file has ranked_responses, a list"),
+    (COMPARE + " --data {files}/texts.jsonl --sim", "texts.jsonl:2: ranked: give ranked or"),
     (COMPARE + " --data {files}/x_sur.jsonl --sim", "x_sur.jsonl:2: query: lone surrogate U+DC00"),
     ("compare --methods scr --data sample --sim --out {files}/good.jsonl", "good.jsonl is a file"),
     (COMPARE + " --data {files}/no-quality.jsonl --sim", "needs a quality for each response"),

@@ -79,7 +79,7 @@ def test_eligible_is_true_unless_a_row_says_otherwise(scorer: rb.Scorer) -> None
 
 @pytest.mark.parametrize("flag", ["false", 2, [], float("nan"), np.array([1, 0])])
 def test_another_eligible_is_named(flag: Any) -> None:
-    with pytest.raises(rb.InputError, match=r"eligible\[0\]"):
+    with pytest.raises(rb.InputError, match=r"rows\[0\]\.eligible"):
         rows_of(["A"], ["t1"], {"eligible": [flag]})
 
 
@@ -123,7 +123,7 @@ def test_rows_of_a_group_agree_on_its_query(
     given[1].update(other)
     batch = run(score_rows(scorer, given))
     assert (batch.rewards, batch.rejected) == ([0, 0, 1, -1], 1)
-    assert f"rows[1]: {next(iter(other))}" in caplog.text
+    assert f"rows[1].{next(iter(other))}" in caplog.text
 
 
 def test_a_rest_of_a_group_changes_nothing(scorer: rb.Scorer) -> None:
@@ -134,7 +134,7 @@ def test_a_rest_of_a_group_changes_nothing(scorer: rb.Scorer) -> None:
 
 
 def test_a_missing_field_is_named(scorer: rb.Scorer) -> None:
-    with pytest.raises(rb.InputError, match=r"rows\[0\]: response"):
+    with pytest.raises(rb.InputError, match=r"rows\[0\]\.response: missing"):
         score_batch(scorer, [{"query": "x"}])
 
 

@@ -77,6 +77,6 @@ def test_errors_are_raised_in_every_process(tmp_path: Path) -> None:
     both = [x + y for x, y in zip(json.loads(a[1]), json.loads(b[1]), strict=True)]
     assert both == [pytest.approx([1, 1 / 3, -1 / 3, -1])] * 2
     assert a[2] == b[2]
-    assert a[2].startswith("InputError: eligible[1]")
+    assert a[2].startswith("InputError: rows[1].eligible")
     awkward = f"{rb.RankBufferError.__name__}: Awkward: 1 and 2"
     assert [a[3:], b[3:]] == [[awkward] * 2] * 2

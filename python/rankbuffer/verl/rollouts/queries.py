@@ -11,7 +11,7 @@ from ..._content import PLACE, ContentCheck, reference, rubrics, texts
 from ..._messages import Prompt, prompt_of
 from ...errors import InputError
 from ...jsonl import read_jsonl, surrogate
-from ...loop import query_hash, query_id_of
+from ...rows import parse_side, query_hash, query_id_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ def _entry(body: bytes, row: Mapping[str, Any], rules: ContentCheck | None) -> Q
         reference=reference(row.get("reference")),
     )
     if rules is not None:
-        rules.check("any", entry.rubrics, entry.ranked)
+        rules.check(parse_side(row))
     return entry
 
 
