@@ -61,10 +61,12 @@ class Option:
 
 
 def options(kind: type) -> dict[str, Option]:
-    """The options of a dataclass or a TypedDict by name, in the order they are stated."""
+    """The options of a dataclass or a TypedDict by name, inherited ones last."""
+    own = inspect.get_annotations(kind)
     defaults = {f.name: _default(f) for f in fields(kind)} if is_dataclass(kind) else {}
     found = {}
-    for name, hint in get_type_hints(kind, include_extras=True).items():
+    hints = get_type_hints(kind, include_extras=True)
+    for name, hint in sorted(hints.items(), key=lambda item: item[0] not in own):
         for about in getattr(hint, "__metadata__", ()):
             if isinstance(about, About):
                 default = defaults.get(name, getattr(about, "default", MISSING))
@@ -74,6 +76,11 @@ def options(kind: type) -> dict[str, Option]:
 
 def _default(field: Any) -> Any:
     return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def summary(kind: type) -> str:
+    """The documentation of a class without its options."""
+    return (inspect.getdoc(kind) or "").partition("\n\nOptions:\n")[0]
 
 
 def made_from(kind: type[T], given: Mapping[str, Any], where: str = "") -> T:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
+from ._options import About, documented, made_from
 from .errors import ConfigError
 from .judges import Judge, SimulatedJudge, judge_from_dict
 from .methods import Method, RankBuffer, method_from_dict
@@ -14,30 +15,48 @@ from .methods import Method, RankBuffer, method_from_dict
 _LIMITS = ("max_response_bytes", "max_group_size", "max_groups")
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class ScorerConfig:
-    """What ``Scorer(...)`` takes. It pickles, which a scorer never does.
+    """What a scorer is made from. It pickles, which a scorer never does.
 
-    ``seed`` decides the order in which responses are shown. ``on_failure`` says
-    what a failed response is rewarded with: the mean of its group (so that its
-    advantage is 0), 0 for the whole group (``"neutral"``), or an exception.
-    ``advantage="dr_grpo"`` does not divide advantages by the group's std.
-    ``reasoning`` names the tags of the reasoning that the judge must not see;
-    None shows responses whole. ``prompts`` replaces prompt templates by files,
-    ``{kind of call: path}``; see ``prompt_template``. Limits left at None are the
-    library's.
+    ::
+
+        config = rb.ScorerConfig(judge=rb.SimulatedJudge(qualities={"4": 1, "5": 0}))
+        scorer = rb.Scorer(config)
     """
 
-    judge: Judge | SimulatedJudge
-    method: Method = field(default_factory=RankBuffer)
-    seed: int = 0
-    on_failure: Literal["mean", "neutral", "raise"] = "mean"
-    advantage: Literal["grpo", "dr_grpo"] = "grpo"
-    reasoning: tuple[str, str] | None = ("<think>", "</think>")
-    prompts: Mapping[str, str | os.PathLike[str]] | None = None
-    max_response_bytes: int | None = None
-    max_group_size: int | None = None
-    max_groups: int | None = None
+    judge: Annotated[Judge | SimulatedJudge, About("who compares the responses")]
+    method: Annotated[Method, About("how comparisons become rewards")] = field(
+        default_factory=RankBuffer
+    )
+    seed: Annotated[int, About("of the order in which responses are shown")] = 0
+    on_failure: Annotated[
+        Literal["mean", "neutral", "raise"],
+        About(
+            "what a response gets that the judge failed on: the mean of its group, so that its "
+            "advantage is 0; 0 for the whole group (neutral); or a JudgeError (raise)"
+        ),
+    ] = "mean"
+    advantage: Annotated[
+        Literal["grpo", "dr_grpo"],
+        About("dr_grpo does not divide advantages by the group's standard deviation"),
+    ] = "grpo"
+    reasoning: Annotated[
+        tuple[str, str] | None,
+        About("tags of the reasoning, which the judge must not see; None shows responses whole"),
+    ] = ("<think>", "</think>")
+    prompts: Annotated[
+        Mapping[str, str | os.PathLike[str]] | None,
+        About("{kind of call: file} of prompt templates; see rankbuffer.prompt_template"),
+    ] = None
+    max_response_bytes: Annotated[
+        int | None, About("bytes of one response at most; by default 4 MiB")
+    ] = None
+    max_group_size: Annotated[
+        int | None, About("responses of one group at most; by default 4,096")
+    ] = None
+    max_groups: Annotated[int | None, About("groups in flight at most; by default 65,536")] = None
 
     def to_json(self) -> dict[str, Any]:
         """The config as the library takes it. Holds the judge's key."""
@@ -66,21 +85,17 @@ class ScorerConfig:
     def from_dict(cls, options: Mapping[str, Any]) -> ScorerConfig:
         """From nested mappings, as YAML or JSON files hold them.
 
-        ``{"method": {"name": ..., option: value}, "judge": {option: value}, ...}``
+        ``{"method": {"name": ..., option: value}, "judge": {option: value}, ...}``.
+        ConfigError names an option that is unknown or missing.
         """
-        known = {f.name for f in fields(cls)}
-        for option in options:
-            if option not in known:
-                raise ConfigError(f"{option}: unknown option, known are {', '.join(sorted(known))}")
         given = dict(options)
-        if "judge" not in given:
-            raise ConfigError("judge: missing")
-        given["judge"] = judge_from_dict(given["judge"])
+        if "judge" in given:
+            given["judge"] = judge_from_dict(given["judge"])
         if "method" in given:
             given["method"] = method_from_dict(given["method"])
         if isinstance(given.get("reasoning"), list):
             given["reasoning"] = tuple(given["reasoning"])
-        return cls(**given)
+        return made_from(cls, given)
 
 
 def _tags(reasoning: tuple[str, str] | None) -> dict[str, str] | None:

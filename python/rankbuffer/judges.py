@@ -5,161 +5,188 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeAlias
 
 from . import _ffi
 from ._encode import encode, milliseconds, number, texts
+from ._options import About, documented, made_from, options
 from .errors import BusyError, ClosedError, ConfigError, RankBufferError, of_the_config
 
+# Options that both judges have.
+Timeout: TypeAlias = Annotated[
+    float, About("seconds that one attempt may take", transport=True, client=True)
+]
+GroupTimeout: TypeAlias = Annotated[
+    float, About("seconds that all calls of a group may take", transport=True, client=True)
+]
+MaxConcurrency: TypeAlias = Annotated[
+    int, About("requests in flight at most, over all base URLs", transport=True, client=True)
+]
+MaxRetries: TypeAlias = Annotated[
+    int, About("attempts after the first, where another can help", transport=True, client=True)
+]
+Backoff: TypeAlias = Annotated[
+    float,
+    About(
+        "seconds before the second attempt; doubled before each further one",
+        transport=True,
+        client=True,
+    ),
+]
+BackoffMax: TypeAlias = Annotated[
+    float, About("seconds between two attempts at most", transport=True, client=True)
+]
 
+
+@documented
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """An LLM behind an OpenAI-compatible API, at one base URL or several equal ones.
+    """An LLM behind an OpenAI-compatible API.
 
-    The key comes from the environment variable that ``api_key_env`` names, read
-    when a scorer is built; a judge given ``api_key`` itself carries it along when
-    pickled. ``timeout`` is for one attempt and ``group_timeout`` for a whole
-    group, in seconds; so are ``backoff``, the pause before the first of
-    ``max_retries`` that doubles for each further one, and ``backoff_max``.
-    ``max_concurrency`` bounds the requests in flight over all base URLs.
-    ``extra_body`` is merged into each request, for example
-    ``{"chat_template_kwargs": {"enable_thinking": False}}``. Models that know no
-    system role get its text in front of the first user message with
-    ``system_role=False``; those that refuse a temperature are not sent one with
-    ``omit_temperature=True``.
+    A judge that holds ``api_key`` itself takes it along when it is pickled; the
+    variable that ``api_key_env`` names is read when a scorer is made.
     """
 
-    base_url: str | Sequence[str]
-    model: str
-    api_key_env: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    temperature: float = 0.0
-    omit_temperature: bool = False
-    max_tokens: int | None = None
-    seed: int | None = None
-    extra_body: Mapping[str, Any] | None = None
-    headers: Mapping[str, str] | None = field(default=None, repr=False)
-    timeout: float = 120.0
-    group_timeout: float = 600.0
-    max_concurrency: int = 256
-    max_retries: int = 3
-    backoff: float = 0.5
-    backoff_max: float = 30.0
-    proxy: str | None = field(default=None, repr=False)
-    system_role: bool = True
+    base_url: Annotated[
+        str | Sequence[str],
+        About("the address, most end in /v1; or several servers of the same model"),
+    ]
+    model: Annotated[str, About("the model's name there")]
+    api_key_env: Annotated[
+        str | None,
+        About("environment variable that holds the key; without it none is sent", transport=True),
+    ] = None
+    api_key: Annotated[
+        str | None, About("the key itself, instead", secret=True, transport=True)
+    ] = field(default=None, repr=False)
+    temperature: Annotated[float, About("of every request")] = 0.0
+    omit_temperature: Annotated[bool, About("send none, for models that refuse it")] = False
+    max_tokens: Annotated[
+        int | None, About("tokens of one answer at most; without it the endpoint's own limit")
+    ] = None
+    seed: Annotated[int | None, About("of requests that do not set their own")] = None
+    extra_body: Annotated[
+        Mapping[str, Any] | None,
+        About(
+            "further fields of every request, for example "
+            '{"chat_template_kwargs": {"enable_thinking": false}}'
+        ),
+    ] = None
+    headers: Annotated[
+        Mapping[str, str] | None,
+        About("further headers of every request", secret=True, transport=True),
+    ] = field(default=None, repr=False)
+    timeout: Timeout = 120.0
+    group_timeout: GroupTimeout = 600.0
+    max_concurrency: MaxConcurrency = 256
+    max_retries: MaxRetries = 3
+    backoff: Backoff = 0.5
+    backoff_max: BackoffMax = 30.0
+    proxy: Annotated[
+        str | None,
+        About(
+            "http, https or socks5 URL; the environment's proxy is not used",
+            secret=True,
+            transport=True,
+        ),
+    ] = field(default=None, repr=False)
+    system_role: Annotated[
+        bool,
+        About("False: the system message is put in front of the first user message"),
+    ] = True
 
     def to_json(self) -> dict[str, Any]:
         """The judge as the library takes it. Holds the key: not for showing or storing."""
-        config = _options(self)
-        config["type"] = "openai"
+        config = _given(self)
         if not isinstance(self.base_url, str):
             config["base_url"] = texts(self.base_url, "judge.base_url")
-        key = self.api_key
-        if self.api_key_env is not None:
-            if key is not None:
-                raise ConfigError(
-                    "give either api_key or api_key_env, not both", "judge.api_key_env"
-                )
+        name = config.pop("api_key_env", None)
+        if name is not None:
+            if self.api_key is not None:
+                said = "give either api_key or api_key_env, not both"
+                raise ConfigError(said, "judge.api_key_env")
             # Read here: the library does not see later changes of os.environ.
-            key = os.environ.get(self.api_key_env)
-            if not key:
-                raise ConfigError(
-                    f"the environment variable {self.api_key_env} is not set", "judge.api_key_env"
-                )
-            del config["api_key_env"]
-        if key is not None:
-            config["api_key"] = key
-        return config
+            config["api_key"] = os.environ.get(name)
+            if not config["api_key"]:
+                said = f"the environment variable {name} is not set"
+                raise ConfigError(said, "judge.api_key_env")
+        return {"type": "openai", **config}
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class SimulatedJudge:
     """A judge that knows the quality of each text and perceives it with chosen errors.
 
-    All errors zero is exact. ``sigma`` is noise of every look at a text, ``drift``
-    of every call (hurts scores, not comparisons), ``taste`` a persistent error for
-    each text, ``crowding`` the growth of sigma with the number of texts shown,
-    ``position_bias`` the advantage of the text shown first. ``failure_rate`` and
-    ``malformed_rate`` are shares of attempts. A text without quality is an error.
+    With all errors 0 it is exact. A text without a quality is an error.
     """
 
-    qualities: Mapping[str, float] = field(repr=False)
-    sigma: float = 0.0
-    drift: float = 0.0
-    taste: float = 0.0
-    crowding: float = 0.0
-    position_bias: float = 0.0
-    latency_ms: float = 0.0
-    failure_rate: float = 0.0
-    malformed_rate: float = 0.0
-    seed: int = 0
-    timeout: float = 120.0
-    group_timeout: float = 600.0
-    max_concurrency: int = 256
-    max_retries: int = 3
-    backoff: float = 0.5
-    backoff_max: float = 30.0
+    qualities: Annotated[
+        Mapping[str, float],
+        About("the quality of each text, the higher the better", transport=True),
+    ] = field(repr=False)
+    sigma: Annotated[float, About("standard deviation of the error of each look at a text")] = 0.0
+    drift: Annotated[
+        float,
+        About("standard deviation of an error of each call, which hurts scores, not comparisons"),
+    ] = 0.0
+    taste: Annotated[float, About("standard deviation of a lasting error of each text")] = 0.0
+    crowding: Annotated[float, About("growth of sigma with each text shown beyond two")] = 0.0
+    position_bias: Annotated[float, About("advantage of the text shown first")] = 0.0
+    latency_ms: Annotated[float, About("milliseconds that each call takes", transport=True)] = 0.0
+    failure_rate: Annotated[float, About("share of attempts that fail, 0..1")] = 0.0
+    malformed_rate: Annotated[
+        float, About("share of the other attempts whose answer cannot be read, 0..1")
+    ] = 0.0
+    seed: Annotated[int, About("of all its errors")] = 0
+    timeout: Timeout = 120.0
+    group_timeout: GroupTimeout = 600.0
+    max_concurrency: MaxConcurrency = 256
+    max_retries: MaxRetries = 3
+    backoff: Backoff = 0.5
+    backoff_max: BackoffMax = 30.0
 
     def to_json(self) -> dict[str, Any]:
         """The judge as the library takes it."""
-        config = _options(self)
-        config["type"] = "simulated"
         if not isinstance(self.qualities, Mapping):
             raise ConfigError(
                 f"must be a mapping of text to quality, got {type(self.qualities).__name__}",
                 "judge.qualities",
             )
-        config["qualities"] = {
-            t: number(q, f"judge.qualities[{t!r:.40}]") for t, q in self.qualities.items()
+        qualities = {
+            text: number(quality, f"judge.qualities[{text!r:.40}]")
+            for text, quality in self.qualities.items()
         }
-        return config
+        return {"type": "simulated", **_given(self), "qualities": qualities}
 
 
-# Options of the client, which the server of a simulated judge does not have.
-_CLIENT_ONLY = (
-    "type",
-    "timeout",
-    "group_timeout",
-    "backoff",
-    "backoff_max",
-    "max_concurrency",
-    "max_retries",
-)
+JUDGES: dict[str, type[Judge] | type[SimulatedJudge]] = {
+    "openai": Judge,
+    "simulated": SimulatedJudge,
+}
 
 
-def _options(judge: Judge | SimulatedJudge) -> dict[str, Any]:
+def _given(judge: Judge | SimulatedJudge) -> dict[str, Any]:
     """The options that are set."""
-    options = {f.name: getattr(judge, f.name) for f in fields(judge)}
-    return {name: value for name, value in options.items() if value is not None}
+    values = {name: getattr(judge, name) for name in options(type(judge))}
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def judge_from_dict(options: Mapping[str, Any]) -> Judge | SimulatedJudge:
+def judge_from_dict(given: Mapping[str, Any]) -> Judge | SimulatedJudge:
     """A judge from a mapping of its options, as configuration files have it.
 
     ``{"type": "simulated", ...}`` is a simulated judge, anything else a real one.
+    ConfigError names an option that is unknown or missing. The library checks the
+    values when a scorer is made.
     """
-    if not isinstance(options, Mapping):
-        raise ConfigError(f"judge must be a mapping of options, got {type(options).__name__}")
-    given = dict(options)
-    type_ = given.pop("type", "openai")
-    kinds: dict[str, type[Judge] | type[SimulatedJudge]] = {
-        "openai": Judge,
-        "simulated": SimulatedJudge,
-    }
-    kind = kinds.get(type_) if isinstance(type_, str) else None
-    if kind is None:
-        raise ConfigError(f"judge.type: {type_!r} is not one of openai, simulated")
-    known = {f.name for f in fields(kind)}
-    for option in given:
-        if option not in known:
-            raise ConfigError(
-                f"judge.{option}: unknown option, known are {', '.join(sorted(known))}"
-            )
-    try:
-        return kind(**given)
-    except TypeError as missing:
-        raise ConfigError(f"judge: {str(missing).partition('__init__() ')[2] or missing}") from None
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"must be a mapping of options, got {type(given).__name__}", "judge")
+    kind = given.get("type", "openai")
+    if not isinstance(kind, str) or kind not in JUDGES:
+        raise ConfigError(f"{kind!r} is not one of {', '.join(JUDGES)}", "judge.type")
+    values = {name: value for name, value in given.items() if name != "type"}
+    return made_from(JUDGES[kind], values, "judge")
 
 
 class JudgeServer:
@@ -172,7 +199,10 @@ class JudgeServer:
     def __init__(self, judge: SimulatedJudge, *, host: str = "127.0.0.1", port: int = 0) -> None:
         library = _ffi.library()
         with of_the_config():
-            config = {k: v for k, v in judge.to_json().items() if k not in _CLIENT_ONLY}
+            known = [
+                name for name, option in options(type(judge)).items() if not option.about.client
+            ]
+            config = {name: value for name, value in judge.to_json().items() if name in known}
             self._handle = library.sim_start(encode({**config, "host": host, "port": port}))
         self._url = library.sim_url(self._handle)
 

@@ -1,38 +1,54 @@
 """The reward methods: one frozen dataclass each, holding its options.
 
-What an option may be is checked by the library when a scorer is built, so that
-one place decides; the message names the option. ``METHODS`` maps the names used
-in configuration files and on the command line to the classes.
+A new method needs its class here, with the defaults that its Go file has: a test
+compares them. The library checks the values when a scorer is made. ``METHODS``
+maps the names used in configuration files and on the command line to the classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
+from ._options import About, documented, made_from
 from .errors import ConfigError
+
+FormatWeight: TypeAlias = Annotated[
+    float, About("the format reward is added to each reward after multiplication by this")
+]
+Votes: TypeAlias = Annotated[
+    int, About("calls for each pair; each shows the pair in an order and with a seed of its own")
+]
+BothOrders: TypeAlias = Annotated[
+    bool, About("ask for each pair in both orders; if the two verdicts differ, the pair is tied")
+]
+Scale: TypeAlias = Annotated[Literal[1, 10], About("1: rewards in 0..1; 10: in 0..10")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """What every method has.
-
-    ``format_weight`` times the format reward is added to each reward;
-    ``format_check`` computes the format reward (``"think_answer"``: 1 when
-    ``<think>`` and ``<answer>`` are well formed, else 0) unless the group brings
-    ``format_scores``; without either it is 0. ``dedupe`` judges identical
-    responses once.
-    """
+    """What every method has."""
 
     name: ClassVar[str]
-    """What the method is called in configuration files and on the command line."""
+    """The method in configuration files and on the command line: its class in lower case."""
     calls: ClassVar[str]
     """Judge calls for a group of n distinct responses, with the default options."""
+    needs_group: ClassVar[bool] = False
+    """It only compares responses, so that one response alone gets no reward."""
 
-    format_weight: float = 0.2
-    format_check: Literal["think_answer"] | None = None
-    dedupe: bool = True
+    format_weight: FormatWeight = 0.2
+    format_check: Annotated[
+        Literal["think_answer"] | None,
+        About(
+            "think_answer: the format reward is 1 if <think> and <answer> are well formed, else "
+            "0. A group's format_scores replace it. Without either it is 0"
+        ),
+    ] = None
+    dedupe: Annotated[bool, About("judge identical responses once")] = True
+
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__.lower()
 
     def to_json(self) -> dict[str, Any]:
         """``{"name", options}``; options that are None are left out."""
@@ -45,230 +61,220 @@ class Method:
 
 @dataclass(frozen=True, kw_only=True)
 class RankBuffer(Method):
-    """Places each response on its query's scale of anchors and orders those that share an interval.
+    """Places each response among its query's anchors and orders those that share an interval.
 
-    ``k0`` anchors at the start (at least 2), from the query's ranked responses
-    or from its first group (``init``). ``max_anchors`` bounds the scale, which
-    otherwise grows by a bit more than one anchor an epoch. An inner anchor goes
-    after ``prune_after_epochs`` epochs without a response beside it;
-    ``freeze_after_epochs`` epochs after the start the scale stays as it is.
-    ``coarse_only`` leaves the responses of one interval tied; ``order_only``
-    shows the judge anchor ids without text; ``manager`` lets the judge choose
-    the anchors instead of the rules.
+    The anchors are the query's buffer: responses in a known order, worst to best. The
+    buffer follows the policy, since groups add anchors to it.
     """
 
-    name: ClassVar[str] = "rankbuffer"
     calls: ClassVar[str] = "n + intervals shared"
+    needs_group: ClassVar[bool] = True
 
-    k0: int = 4
-    init: Literal["auto", "ranked", "bootstrap"] = "auto"
-    max_anchors: int | None = None
-    prune_after_epochs: int = 3
-    freeze_after_epochs: int | None = None
-    coarse_only: bool = False
-    order_only: bool = False
-    manager: Literal["llm", "llm_lookahead"] | None = None
+    k0: Annotated[int, About("anchors at the start, at least 2")] = 4
+    init: Annotated[
+        Literal["auto", "ranked", "bootstrap"],
+        About(
+            "where the first anchors come from: the query's ranked responses, its first group "
+            "(bootstrap), or the former if there are any (auto)"
+        ),
+    ] = "auto"
+    max_anchors: Annotated[
+        int | None,
+        About(
+            "the most anchors a buffer may have. Without it a buffer grows by a bit more than "
+            "one anchor an epoch"
+        ),
+    ] = None
+    prune_after_epochs: Annotated[
+        int, About("an inner anchor leaves after this many epochs without a response beside it")
+    ] = 3
+    freeze_after_epochs: Annotated[
+        int | None, About("after this many epochs of a query its buffer stays as it is")
+    ] = None
+    coarse_only: Annotated[bool, About("leave the responses of one interval tied")] = False
+    order_only: Annotated[bool, About("show the judge the anchors' ids without their text")] = False
+    manager: Annotated[
+        Literal["llm", "llm_lookahead"] | None,
+        About(
+            "let the judge choose the anchors instead of the rules; with llm_lookahead it also "
+            "sees the query's next group"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SCR(Method):
-    """RRC's self-comparison: every pair judged by ``votes`` calls.
+    """RRC's self-comparison: every pair is judged.
 
-    The reward is ``alpha`` times the wins, or times the responses ranked below
-    in CARA's consistent order.
+    The reward is ``alpha`` times the wins, or times the responses ranked below in
+    CARA's consistent order.
     """
 
-    name: ClassVar[str] = "scr"
     calls: ClassVar[str] = "n(n-1)/2"
+    needs_group: ClassVar[bool] = True
 
-    votes: int = 1
-    aggregate: Literal["wins", "cara"] = "wins"
-    alpha: float = 0.1
-    both_orders: bool = False
-    format_weight: float = 1.0
+    votes: Votes = 1
+    aggregate: Annotated[
+        Literal["wins", "cara"],
+        About("what the reward counts: wins, or responses below in CARA's order"),
+    ] = "wins"
+    alpha: Annotated[float, About("the reward for each win, or response below")] = 0.1
+    both_orders: BothOrders = False
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class AGR(Method):
-    """RRC's anchor-guided reward: ``alpha`` times the fixed anchors a response beats.
+    """RRC's anchor-guided reward: ``alpha`` times the fixed anchors that a response beats."""
 
-    The anchors are the query's ranked responses unless ``anchors`` gives others,
-    best first. ``search="binary"`` places a response with O(log n) calls.
-    """
-
-    name: ClassVar[str] = "agr"
     calls: ClassVar[str] = "anchors x n"
 
-    votes: int = 1
-    search: Literal["all", "binary"] = "all"
-    anchors: Sequence[str] | None = None
-    alpha: float = 0.1
-    both_orders: bool = False
-    format_weight: float = 1.0
+    votes: Votes = 1
+    search: Annotated[
+        Literal["all", "binary"],
+        About("compare with all anchors, or find the place with O(log n) calls (binary)"),
+    ] = "all"
+    anchors: Annotated[
+        Sequence[str] | None, About("texts, best first, instead of the query's ranked responses")
+    ] = None
+    alpha: Annotated[float, About("the reward for each anchor beaten")] = 0.1
+    both_orders: BothOrders = False
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class PRC(Method):
-    """Probability that the judge prefers a response over the group's ``reference``.
+    """Probability that the judge prefers a response over the group's ``reference``."""
 
-    ``aggregate``: of ``votes`` calls, the mean probability or the share of wins.
-    ``reasoning`` lets the judge think before it answers.
-    """
-
-    name: ClassVar[str] = "prc"
     calls: ClassVar[str] = "n"
 
-    votes: int = 1
-    aggregate: Literal["soft", "majority"] = "soft"
-    reasoning: bool = False
-    both_orders: bool = False
-    format_weight: float = 1.0
+    votes: Votes = 1
+    aggregate: Annotated[
+        Literal["soft", "majority"],
+        About("the mean probability of the votes (soft), or the share of votes won (majority)"),
+    ] = "soft"
+    reasoning: Annotated[bool, About("let the judge think before it decides")] = False
+    both_orders: BothOrders = False
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenRM(Method):
     """Point-wise generative reward model: probability of the positive label token."""
 
-    name: ClassVar[str] = "genrm"
     calls: ClassVar[str] = "n"
 
-    format_weight: float = 1.0
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tournament(Method):
-    """Tournament-GRPO: rounds of small groups whose winners advance, repeated with other draws.
+    """Tournament-GRPO: rounds of small groups whose winners advance, repeated with other draws."""
 
-    ``round_weights`` says what a win counts in each round, the last for all
-    further ones; None: 1.
-    """
-
-    name: ClassVar[str] = "tournament"
     calls: ClassVar[str] = "(n-1) x repeats"
+    needs_group: ClassVar[bool] = True
 
-    group_size: int = 2
-    k_win: int = 1
-    k_final: int = 1
-    repeats: int = 3
-    round_weights: Sequence[float] | None = None
-    format_weight: float = 1.0
+    group_size: Annotated[int, About("responses in each small group")] = 2
+    k_win: Annotated[int, About("winners of each small group")] = 1
+    k_final: Annotated[int, About("the rounds end when so many responses are left")] = 1
+    repeats: Annotated[int, About("tournaments, each with draws of its own")] = 3
+    round_weights: Annotated[
+        Sequence[float] | None,
+        About("what a win counts in each round, the last also in all later ones; without it 1"),
+    ] = None
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arena(Method):
     """ArenaRL: a seeded single elimination, in which the first response seeds the bracket."""
 
-    name: ClassVar[str] = "arena"
     calls: ClassVar[str] = "4(n-1)"
+    needs_group: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairwise(Method):
-    """All pairs judged; reward by the rank of the win rate."""
+    """All pairs judged; the reward is the rank of the win rate."""
 
-    name: ClassVar[str] = "pairwise"
     calls: ClassVar[str] = "n(n-1)/2"
+    needs_group: ClassVar[bool] = True
 
-    votes: int = 1
-    both_orders: bool = False
+    votes: Votes = 1
+    both_orders: BothOrders = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pointwise(Method):
-    """One 0-10 score a response; ``rank_transform`` rewards its rank in the group instead."""
+    """One 0-10 score a response; the reward is 2 score / 10 - 1."""
 
-    name: ClassVar[str] = "pointwise"
     calls: ClassVar[str] = "n"
 
-    rank_transform: bool = False
+    rank_transform: Annotated[bool, About("reward the score's rank in the group instead")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class GDPO(Method):
     """One score for each rubric, normalised within the group before the weighted sum."""
 
-    name: ClassVar[str] = "gdpo"
     calls: ClassVar[str] = "rubrics x n"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Implicit(Method):
-    """One score for all rubrics together; ``scale`` 1 rewards 0..1, 10 rewards 0..10."""
+    """One score for all rubrics together."""
 
-    name: ClassVar[str] = "implicit"
     calls: ClassVar[str] = "n"
 
-    scale: int = 1
-    format_weight: float = 1.0
+    scale: Scale = 1
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explicit(Method):
-    """One call a rubric, averaged by weight; ``scale`` 1 rewards 0..1, 10 rewards 0..10."""
+    """One score for each rubric, averaged by weight."""
 
-    name: ClassVar[str] = "explicit"
     calls: ClassVar[str] = "rubrics x n"
 
-    scale: int = 1
-    format_weight: float = 1.0
+    scale: Scale = 1
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class WinRate(Method):
     """All pairs judged; the reward is the win rate."""
 
-    name: ClassVar[str] = "winrate"
     calls: ClassVar[str] = "n(n-1)/2"
+    needs_group: ClassVar[bool] = True
 
-    votes: int = 1
-    both_orders: bool = False
-    format_weight: float = 1.0
+    votes: Votes = 1
+    both_orders: BothOrders = False
+    format_weight: FormatWeight = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listwise(Method):
-    """One call orders the whole group; ``repeats`` in other orders are averaged by Borda count."""
+    """One call orders the whole group; repeats are averaged by Borda count."""
 
-    name: ClassVar[str] = "listwise"
     calls: ClassVar[str] = "repeats"
+    needs_group: ClassVar[bool] = True
 
-    repeats: int = 1
+    repeats: Annotated[int, About("calls, each showing the responses in another order")] = 1
 
 
-METHODS: dict[str, type[Method]] = {
-    method.name: method
-    for method in (
-        RankBuffer,
-        SCR,
-        AGR,
-        PRC,
-        GenRM,
-        Tournament,
-        Arena,
-        Pairwise,
-        Pointwise,
-        GDPO,
-        Implicit,
-        Explicit,
-        WinRate,
-        Listwise,
-    )
-}
+METHODS: dict[str, type[Method]] = {kind.name: documented(kind) for kind in Method.__subclasses__()}
 
 
 def method_from_dict(options: Mapping[str, Any]) -> Method:
-    """A method from ``{"name": ..., option: value}``, as configuration files have it."""
+    """A method from ``{"name": ..., option: value}``, as configuration files have it.
+
+    ConfigError names an option that is unknown. The library checks the values when a
+    scorer is made.
+    """
     if not isinstance(options, Mapping):
-        raise ConfigError(f"method must be a mapping with a name, got {type(options).__name__}")
-    given = dict(options)
-    name = given.pop("name", None)
-    kind = METHODS.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise ConfigError(f"method.name: {name!r} is not one of {', '.join(METHODS)}")
-    known = {f.name for f in fields(kind)}
-    for option in given:
-        if option not in known:
-            raise ConfigError(
-                f"method.{name}.{option}: unknown option, known are {', '.join(sorted(known))}"
-            )
-    return kind(**given)
+        raise ConfigError(f"must be a mapping with a name, got {type(options).__name__}", "method")
+    name = options.get("name")
+    if not isinstance(name, str) or name not in METHODS:
+        raise ConfigError(f"{name!r} is not one of {', '.join(METHODS)}", "method.name")
+    given = {option: value for option, value in options.items() if option != "name"}
+    return made_from(METHODS[name], given, f"method.{name}")

@@ -8,6 +8,7 @@ verl, and tests/verl/stack/test_pages.py runs them.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shutil
@@ -161,6 +162,6 @@ def test_the_options_it_names_exist() -> None:
         field
         for one in (rb.Judge, rb.ScorerConfig, *rb.METHODS.values())
         for field in one.__dataclass_fields__
-    } | set(rb.Scorer.score_group.__annotations__)
+    } | set(inspect.signature(rb.Scorer.score_group).parameters)
     assert names
     assert set(names) <= known

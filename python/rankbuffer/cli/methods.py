@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import sys
 import textwrap
-from dataclasses import fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final
 
+from .._options import options, summary
 from ..methods import METHODS, Method
 from .common.options import Commands, UsageError, add_command
 from .common.text import Style, terminal_width
+
+_INDENT: Final[dict[str, Any]] = {"initial_indent": "      ", "subsequent_indent": "      "}
 
 
 def add(commands: Commands) -> None:
@@ -27,7 +28,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.name is None:
-        rows = [(name, kind.calls, _summary(kind)) for name, kind in METHODS.items()]
+        rows = [(name, kind.calls, _first(kind)) for name, kind in METHODS.items()]
         width = terminal_width() - max(len(r[0]) for r in rows) - max(len(r[1]) for r in rows) - 4
         for line in _listing(rows, width):
             print(line)
@@ -41,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
 def _listing(rows: list[tuple[str, str, str]], width: int) -> list[str]:
     """Name, calls and summary, the summary wrapped in its column."""
     cells = []
-    for name, calls, summary in rows:
-        for i, part in enumerate(textwrap.wrap(summary, width)):
+    for name, calls, text in rows:
+        for i, part in enumerate(textwrap.wrap(text, width)):
             cells.append((part, name if i == 0 else "", calls if i == 0 else ""))
     names = max(len(name) for name, _, _ in rows)
     counts = max(len(calls) for _, calls, _ in rows)
@@ -52,27 +53,18 @@ def _listing(rows: list[tuple[str, str, str]], width: int) -> list[str]:
     ]
 
 
-def _summary(kind: type[Method]) -> str:
-    """The first sentence of its documentation."""
-    return (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ").replace("``", "")
+def _first(kind: type[Method]) -> str:
+    return summary(kind).split("\n\n")[0].replace("\n", " ").replace("``", "")
 
 
 def _tell(name: str, kind: type[Method]) -> None:
     print(Style(sys.stdout)(f"{name}, in Python rankbuffer.{kind.__name__}", "bold"))
-    for paragraph in (inspect.getdoc(kind) or "").replace("``", "").split("\n\n"):
+    for paragraph in summary(kind).replace("``", "").split("\n\n"):
         print("\n".join(textwrap.wrap(paragraph, terminal_width())))
     print(f"\nCalls for a group of n distinct responses, with the defaults: {kind.calls}")
     print("\nOptions and their defaults:")
-    shared = {field.name for field in fields(Method)}
-    hints = get_type_hints(kind)
-    for field in sorted(fields(kind), key=lambda f: f.name in shared):
-        choices = _choices(hints[field.name], field.default)
-        print(f"  {field.name} = {json.dumps(field.default)}{choices}")
-
-
-def _choices(hint: Any, default: Any) -> str:
-    """What else the option may be, where that is a list of words."""
-    parts = [hint, *get_args(hint)]
-    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
-    words = [word for word in words if word != default]
-    return f"  (or {', '.join(json.dumps(word) for word in words)})" if words else ""
+    for option in options(kind).values():
+        others = [json.dumps(value) for value in option.choices if value != option.default]
+        choices = f"  (or {', '.join(others)})" if others else ""
+        print(f"  {option.name} = {json.dumps(option.default)}{choices}")
+        print(textwrap.fill(option.about.help, terminal_width(), **_INDENT))

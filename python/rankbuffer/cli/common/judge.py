@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import Any
 
+from ..._options import options as options_of
 from ...errors import ConfigError, JudgeError
 from ...judges import Judge, SimulatedJudge, judge_from_dict
 from ...scorer import Scorer
 from .options import UsageError, option, options, positive
 
-_SIMULATION = [f.name for f in fields(SimulatedJudge) if f.name != "qualities"]
+_SIMULATION = [name for name in options_of(SimulatedJudge) if name != "qualities"]
 
 
 def add_simulation(parser: argparse._ActionsContainer) -> None:
@@ -118,24 +118,9 @@ def require_judge(scorer: Scorer) -> None:
         raise UsageError(str(error)) from None
 
 
-# What may change between a run and its resumption: who answers must not, how
-# fast and through what may.
-_TRANSPORT = {
-    "api_key",
-    "api_key_env",
-    "headers",
-    "proxy",
-    "timeout",
-    "group_timeout",
-    "max_concurrency",
-    "max_retries",
-    "latency_ms",
-    "qualities",  # those of the data, which has a checksum of its own
-}
-
-
 def identity(judge: Judge | SimulatedJudge) -> dict[str, Any]:
     """The options of a judge that its answers depend on; holds no key."""
     kind = "simulated" if isinstance(judge, SimulatedJudge) else "openai"
-    values = {f.name: getattr(judge, f.name) for f in fields(judge) if f.name not in _TRANSPORT}
+    stated = options_of(type(judge)).values()
+    values = {o.name: getattr(judge, o.name) for o in stated if not o.about.transport}
     return {"type": kind, **{name: value for name, value in values.items() if value is not None}}

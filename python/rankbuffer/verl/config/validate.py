@@ -17,10 +17,6 @@ from .inflight import rollouts_in_flight, too_few_workers
 from .lookup import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
 from .settings import PREFIX, Settings
 
-_NEEDS_A_GROUP = {
-    "rankbuffer", "scr", "tournament", "arena", "pairwise", "winrate", "listwise",
-}  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -65,7 +61,7 @@ def _group(config: Mapping[str, Any], settings: Settings) -> int:
 
 def _group_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
     n = _group(config, settings)
-    if n >= 2 or settings.scorer.method.name not in _NEEDS_A_GROUP:
+    if n >= 2 or not settings.scorer.method.needs_group:
         return []
     problem = f"actor_rollout_ref.rollout.n is {n}, so there is no group to rank: "
     return [problem + "set actor_rollout_ref.rollout.n=8"]
