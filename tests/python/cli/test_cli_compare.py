@@ -331,7 +331,7 @@ def test_failed_groups_give_exit_code_1(tmp_path: Path) -> None:
     )
     assert done.stderr.splitlines() == [
         "pointwise: why groups failed or are partial (the first error of each):",
-        "  8 x pointwise: score: judge: simulated judge: simulated failure",
+        "  8 x pointwise: score: simulated judge: simulated failure",
     ]
     figures = json.loads((tmp_path / "out" / "summary.json").read_text())["methods"]["pointwise"]
     assert figures["failed"] == figures["groups"] == 8

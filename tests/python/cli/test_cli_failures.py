@@ -352,6 +352,15 @@ def test_a_streak() -> None:
     assert not streak.over
 
 
+def test_a_failed_group_that_was_answered_is_no_sign_of_an_outage() -> None:
+    streak: Streak[int] = Streak(2)
+    for code in ("judge_context_overflow", "judge_no_verdict", "judge_truncated"):
+        assert streak.take(_row("failed") | {"error_code": code}, 1) == [1]
+    assert streak.take(_row("failed") | {"error_code": "judge_unreachable"}, 2) == []
+    assert streak.take(_row("failed") | {"error_code": "judge_timeout"}, 3) == []
+    assert streak.over
+
+
 def test_reasons_are_counted_and_cannot_steer_the_terminal() -> None:
     reasons = Reasons()
     assert list(reasons.lines("x")) == []

@@ -11,6 +11,15 @@ from ...errors import JudgeError
 from .text import clip
 
 MAX_FAILURES = 20
+
+# A group that failed with one of these got an answer, so the judge is there.
+_ANSWERED = {
+    "judge_context_overflow",
+    "judge_truncated",
+    "judge_empty",
+    "judge_refused",
+    "judge_no_verdict",
+}
 _REASONS = 3
 _WIDTH = 400
 
@@ -27,8 +36,8 @@ def add_max_failures(parser: argparse.ArgumentParser) -> None:
         type=_count,
         default=MAX_FAILURES,
         metavar="N",
-        help="Stop when N groups in a row failed, and keep none of them: the same command "
-        f"scores them again (default {MAX_FAILURES}; 0 never stops).",
+        help="Stop when N groups in a row failed without an answer of the judge, and keep none of "
+        f"them: the same command scores them again (default {MAX_FAILURES}; 0 never stops).",
     )
 
 
@@ -68,8 +77,8 @@ class Streak(Generic[T]):
     """Holds back the failed groups at the end of a run, since the judge may be gone.
 
     A failed group changes no buffer, so the groups before it can be saved without it.
-    Once a group that did not fail follows, the held ones must be written as failed,
-    because the later group was scored on buffers without them.
+    Once the judge answers a later group, the held ones must be written as failed,
+    because that group was scored on buffers without them.
     """
 
     def __init__(self, limit: int) -> None:
@@ -82,12 +91,13 @@ class Streak(Generic[T]):
 
     @property
     def over(self) -> bool:
-        """Whether ``limit`` groups in a row failed; never with a limit of 0."""
+        """Whether ``limit`` groups in a row failed without an answer; never with a limit of 0."""
         return 0 < self._limit <= len(self._held)
 
     def take(self, row: Mapping[str, Any], item: T) -> list[T]:
         """Takes the next group's row and returns the items to write now."""
-        if self._limit and row["group_status"] == "failed":
+        failed = row["group_status"] == "failed" and row.get("error_code") not in _ANSWERED
+        if self._limit and failed:
             if not self._held:
                 self.first_reason = reason(row)
             self._held.append(item)
