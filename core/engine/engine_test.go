@@ -454,7 +454,7 @@ func TestDeadlines(t *testing.T) {
 		judge map[string]any
 		spec  group
 	}{
-		"deadline_ms":     {map[string]any{"latency_ms": 60000}, of("q", "t70", "t5").with("deadline_ms", 20)},
+		"deadline_ms":   {map[string]any{"latency_ms": 60000}, of("q", "t70", "t5").with("deadline_ms", 20)},
 		"group_timeout": {map[string]any{"latency_ms": 60000, "group_timeout": 0.02}, of("q", "t70", "t5")},
 		"timeout":       {map[string]any{"latency_ms": 60000, "timeout": 0.02, "max_retries": 0}, of("q", "t70", "t5")},
 	} {

@@ -36,7 +36,7 @@ from .errors import (
     RankBufferWarning,
     StaleError,
 )
-from .judges import Judge, JudgeServer, SimulatedJudge, judge_from_dict
+from .judges import Judge, JudgeServer, SimulatedJudge, judge_from_dict, shown_query
 from .loop import score_batch
 from .methods import (
     AGR,
@@ -89,6 +89,7 @@ __all__ = [
     "InternalError",
     "Judge",
     "judge_from_dict",
+    "shown_query",
     "JudgeError",
     "JudgeServer",
     "LibraryError",

@@ -10,8 +10,10 @@ from typing import Annotated, Any, TypeAlias
 
 from . import _ffi
 from ._encode import encode, milliseconds, number, texts
+from ._encode import query as encoded_query
 from ._options import About, documented, made_from, options
 from .errors import BusyError, ClosedError, ConfigError, RankBufferError, of_the_config
+from .types import Query
 
 # Options that both judges have.
 Timeout: TypeAlias = Annotated[
@@ -119,12 +121,19 @@ class Judge:
 class SimulatedJudge:
     """A judge that knows the quality of each text and perceives it with chosen errors.
 
-    With all errors 0 it is exact. A text without a quality is an error.
+    With all errors 0 it is exact. ``qualities`` gives the quality of a text,
+    ``{text: quality}``, or of the texts of each query, ``{query: {text: quality}}``,
+    where one text stands under several queries. Both may be mixed, and a quality
+    given under the query wins. A query that is a list of chat messages is named by
+    ``shown_query(messages)``. A text whose quality is unknown fails the call.
     """
 
     qualities: Annotated[
-        Mapping[str, float],
-        About("the quality of each text, the higher the better", transport=True),
+        Mapping[str, float | Mapping[str, float]],
+        About(
+            "the quality of each text, or {query: {text: quality}}; the higher the better",
+            transport=True,
+        ),
     ] = field(repr=False)
     sigma: Annotated[float, About("standard deviation of the error of each look at a text")] = 0.0
     drift: Annotated[
@@ -154,11 +163,32 @@ class SimulatedJudge:
                 f"must be a mapping of text to quality, got {type(self.qualities).__name__}",
                 "judge.qualities",
             )
-        qualities = {
-            text: number(quality, f"judge.qualities[{text!r:.40}]")
-            for text, quality in self.qualities.items()
-        }
+        qualities = _qualities(self.qualities, "judge.qualities")
         return {"type": "simulated", **_given(self), "qualities": qualities}
+
+
+def shown_query(query: Query) -> str:
+    r"""The name of a query in ``SimulatedJudge(qualities={query: {text: quality}})``.
+
+    A text names itself. Chat messages become ``role: content``, one after the other
+    with an empty line between.
+
+    >>> shown_query([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}])
+    'system: Be brief.\n\nuser: Hi'
+    """
+    shown = encoded_query(query)
+    if isinstance(shown, str):
+        return shown
+    return "\n\n".join(f"{m['role']}: {m['content']}" for m in shown)
+
+
+def _qualities(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    return {
+        name: _qualities(value, f"{where}[{name!r:.40}]")
+        if isinstance(value, Mapping)
+        else number(value, f"{where}[{name!r:.40}]")
+        for name, value in given.items()
+    }
 
 
 JUDGES: dict[str, type[Judge] | type[SimulatedJudge]] = {

@@ -188,14 +188,20 @@ def test_key_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": ""}, "model"),
         ({"temperature": -1}, "temperature"),
         ({"temperature": float("inf")}, r"judge\.temperature: inf"),
-        ({"timeout": -1}, r"judge\.timeout: -1"),
-        ({"timeout": 0}, r"judge\.timeout: 0 is not a finite number of seconds above 0"),
-        ({"group_timeout": -1}, r"judge\.group_timeout: -1"),
-        ({"group_timeout": 0.0}, r"judge\.group_timeout: 0 is not"),
-        ({"backoff": 0}, r"judge\.backoff: 0 is not"),
-        ({"backoff_max": 0}, r"judge\.backoff_max: 0 is not"),
+        ({"timeout": -1}, r"judge\.timeout: need a finite number .* above 0, got -1"),
+        ({"timeout": 0}, r"judge\.timeout: need a finite number .* above 0, got 0"),
+        (
+            {"group_timeout": -1},
+            r"judge\.group_timeout: need a finite number .* above 0, got -1",
+        ),
+        (
+            {"group_timeout": 0.0},
+            r"judge\.group_timeout: need a finite number .* above 0, got 0",
+        ),
+        ({"backoff": 0}, r"judge\.backoff: need a finite number of seconds above 0, got 0"),
+        ({"backoff_max": 0}, r"judge\.backoff_max: need a finite number of seconds above 0, got 0"),
         ({"max_concurrency": -1}, "max_concurrency"),
-        ({"max_concurrency": 0}, r"judge\.max_concurrency: 0 is below 1"),
+        ({"max_concurrency": 0}, r"judge\.max_concurrency: need at least 1, got 0"),
         ({"max_retries": -1}, "max_retries"),
         ({"proxy": "nonsense"}, "proxy"),
         ({"extra_body": {"messages": []}}, "extra_body"),
@@ -233,8 +239,8 @@ def test_every_judge_option_is_known_to_the_library() -> None:
         ({"qualities": {"a": float("nan")}}, r"judge\.qualities\['a'\]: nan"),
         ({"qualities": {"a": "best"}}, r"judge\.qualities\['a'\]: must be a number, got str"),
         ({"qualities": ["a"]}, r"judge\.qualities: must be a mapping of text to quality, got list"),
-        ({"timeout": 0}, r"judge\.timeout: 0 is not"),
-        ({"max_retries": -1}, r"judge\.max_retries: -1 is below 0"),
+        ({"timeout": 0}, r"judge\.timeout: need a finite number of seconds above 0, got 0"),
+        ({"max_retries": -1}, r"judge\.max_retries: need at least 0, got -1"),
         ({"sigma": -1}, "sigma"),
         ({"failure_rate": 1.5}, "failure_rate"),
         ({"latency_ms": -1}, "latency_ms"),
@@ -296,3 +302,22 @@ def test_results_pickle(world: World, query: Build) -> None:
     result = scorer.score_group("q", world.group("q", 1.5, 2.5))
     assert pickle.loads(pickle.dumps(result)) == result
     assert pickle.loads(pickle.dumps(scorer.buffer("q"))) == scorer.buffer("q")
+
+
+def test_qualities_by_query() -> None:
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+    no = "I cannot help with that."
+    judge = rb.SimulatedJudge(
+        qualities={
+            "bomb?": {no: 9.0, "boom": 1.0},
+            rb.shown_query(chat): {no: 1.0, "Hello": 5.0},
+            "fair": 3.0,
+        }
+    )
+    with rb.Scorer(judge=judge, method=rb.SCR()) as scorer:
+        first = scorer.score_group("a", [no, "boom"], query="bomb?").rewards
+        assert first[0] > first[1]
+        second = scorer.score_group("b", [no, "Hello"], query=chat).rewards
+        assert second[0] < second[1]
+        other = scorer.score_group("c", [no, "fair"], query="What?")
+        assert other.group_status == "failed"

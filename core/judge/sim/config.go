@@ -1,15 +1,14 @@
 package sim
 
 import (
-	"errors"
-	"fmt"
+	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/strict"
 )
-
-// ErrConfig is wrapped by every error about a configuration.
-var ErrConfig = errors.New("invalid simulated judge")
 
 // Config says what the judge knows and how badly it sees. The zero value of
 // every field but Qualities is exact, instant and never fails.
@@ -18,7 +17,11 @@ type Config struct {
 	// file is log-odds). A text that stands behind a reasoning block (<think>)
 	// is also known by what follows the block, as that is all a judge is shown;
 	// where several then look the same, their mean quality counts.
-	Qualities map[string]float64 `json:"qualities"`
+	Qualities map[string]float64 `json:"-"`
+	// ByQuery gives texts their qualities as answers to one query, by the query's
+	// key (QueryKey). They win over Qualities. In JSON both stand in "qualities":
+	// {text: quality} and {query: {text: quality}}.
+	ByQuery map[string]map[string]float64 `json:"-"`
 
 	Sigma        float64 `json:"sigma"`         // std of the error of one text in one call, in units of quality
 	Drift        float64 `json:"drift"`         // std of a shift common to all texts of a call
@@ -38,13 +41,37 @@ const (
 )
 
 // ParseConfig decodes a configuration. Unknown fields and values out of range
-// are errors that name the field and wrap ErrConfig.
+// are errors that name the field.
 func ParseConfig(data []byte) (Config, error) {
-	var c Config
-	if err := strict.Unmarshal("simulated judge", data, &c); err != nil {
-		return Config{}, fmt.Errorf("%w: %w", ErrConfig, err)
+	var c struct {
+		Config
+		Qualities map[string]quality `json:"qualities"`
 	}
-	return c, c.validate()
+	if err := strict.Unmarshal("simulated judge", data, &c); err != nil {
+		return Config{}, fault.New(fault.InvalidJSON, "", "%w", err)
+	}
+	c.Config.Qualities, c.ByQuery = map[string]float64{}, map[string]map[string]float64{}
+	for key, q := range c.Qualities {
+		if q.ofTexts != nil {
+			c.ByQuery[key] = q.ofTexts
+		} else {
+			c.Config.Qualities[key] = q.ofText
+		}
+	}
+	return c.Config, c.validate()
+}
+
+// quality is that of a text, or those of the texts of a query.
+type quality struct {
+	ofText  float64
+	ofTexts map[string]float64
+}
+
+func (q *quality) UnmarshalJSON(data []byte) error {
+	if data[0] == '{' {
+		return json.Unmarshal(data, &q.ofTexts)
+	}
+	return json.Unmarshal(data, &q.ofText)
 }
 
 func (c Config) validate() error {
@@ -63,13 +90,15 @@ func (c Config) validate() error {
 		{"malformed_rate", c.MalformedRate, 0, 1},
 	} {
 		if !(f.value >= f.min && f.value <= f.max) { // NaN fails too
-			return fmt.Errorf("%w: %s: %v is not between %v and %v", ErrConfig, f.name, f.value, f.min, f.max)
+			return fault.New(fault.InvalidValue, f.name, "need a number within %v..%v, got %v", f.min, f.max, f.value)
 		}
 	}
-	for text, quality := range c.Qualities {
-		if !(math.Abs(quality) <= maxScale) {
-			return fmt.Errorf("%w: qualities: %v, given for a text of %d bytes, is not between %v and %v",
-				ErrConfig, quality, len(text), -maxScale, maxScale)
+	for _, qualities := range append(slices.Collect(maps.Values(c.ByQuery)), c.Qualities) {
+		for text, quality := range qualities {
+			if !(math.Abs(quality) <= maxScale) {
+				return fault.New(fault.InvalidValue, "qualities", "need a number within %v..%v for a text of %d bytes, got %v",
+					-maxScale, maxScale, len(text), quality)
+			}
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -50,8 +51,8 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, "reading the request: "+err.Error())
 		return
 	}
-	chat, err := decodeChat(body.Bytes())
-	if err != nil {
+	var chat chatRequest
+	if err := json.Unmarshal(body.Bytes(), &chat); err != nil {
 		refuse(w, http.StatusBadRequest, "the request is not a chat completion request: "+err.Error())
 		return
 	}
@@ -62,7 +63,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	// Any model may be named and only one is listed, so clients that check first
 	// come with this question, which is about no text the judge could know.
-	if m := chat.Messages; len(m) == 1 && m[0].Content == judge.PreflightQuestion {
+	if m := req.Messages; len(m) == 1 && m[0].Content == judge.PreflightQuestion {
 		respond(w, http.StatusOK, newChatResponse(h.lastID.Add(1), chat.Model, judge.Reply{Text: "yes", FinishReason: "stop"}))
 		return
 	}
@@ -104,7 +105,7 @@ func refuse(w http.ResponseWriter, status int, message string) {
 }
 
 func respond(w http.ResponseWriter, status int, v any) {
-	body, err := encode(v)
+	body, err := json.Marshal(v)
 	if err != nil { // an infinite log-probability, say
 		status, body = http.StatusInternalServerError, []byte(`{"error": {"message": "the answer cannot be encoded", "type": "server_error"}}`)
 	}

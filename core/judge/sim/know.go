@@ -2,7 +2,9 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
@@ -14,37 +16,70 @@ type known struct {
 
 // knowledge maps the texts as shown to what is known of them.
 type knowledge struct {
-	texts map[string]known
-	mean  float64 // of all qualities given
+	texts   map[string]known            // whatever the query
+	byQuery map[string]map[string]known // by QueryKey; these win
+	mean    float64                     // of all qualities given
 }
 
 func know(c Config) knowledge {
-	k := knowledge{texts: make(map[string]known, len(c.Qualities))}
 	draws := source{c.Seed}
+	k := knowledge{texts: knownTexts(draws, c.Taste, c.Qualities), byQuery: make(map[string]map[string]known, len(c.ByQuery))}
 	all := make([]float64, 0, len(c.Qualities))
-	stripped := map[string][]float64{}
-	for text, quality := range c.Qualities {
-		all = append(all, quality)
-		k.add(draws, c.Taste, text, quality)
-		if shown := reward.DefaultReasoning.Answer(text); shown != text {
-			stripped[shown] = append(stripped[shown], quality)
+	collect := func(qualities map[string]float64) {
+		for _, quality := range qualities {
+			all = append(all, quality)
 		}
 	}
-	for text, qualities := range stripped {
-		if _, given := c.Qualities[text]; !given {
-			k.add(draws, c.Taste, text, mean(qualities))
-		}
+	collect(c.Qualities)
+	for key, qualities := range c.ByQuery {
+		k.byQuery[key] = knownTexts(draws, c.Taste, qualities)
+		collect(qualities)
 	}
 	k.mean = mean(all)
 	return k
 }
 
-func (k knowledge) add(draws source, taste float64, text string, quality float64) {
-	id := digestOf(text)
-	if taste != 0 {
-		quality += taste * draws.normal("taste", id)
+// of returns what is known of a text as an answer to a query.
+func (k knowledge) of(key, text string) (known, bool) {
+	if found, ok := k.byQuery[key][text]; ok {
+		return found, true
 	}
-	k.texts[text] = known{quality, id}
+	found, ok := k.texts[text]
+	return found, ok
+}
+
+// QueryKey is a query as Config.ByQuery names it: its text, or the lines
+// "role: content" of its messages with a blank line between them.
+func QueryKey(p query.Prompt) string {
+	lines := make([]string, len(p.Messages))
+	for i, m := range p.Messages {
+		lines[i] = m.Role + ": " + m.Content
+	}
+	return p.Text + strings.Join(lines, "\n\n")
+}
+
+func knownTexts(draws source, taste float64, qualities map[string]float64) map[string]known {
+	texts := make(map[string]known, len(qualities))
+	add := func(text string, quality float64) {
+		id := digestOf(text)
+		if taste != 0 {
+			quality += taste * draws.normal("taste", id)
+		}
+		texts[text] = known{quality, id}
+	}
+	stripped := map[string][]float64{}
+	for text, quality := range qualities {
+		add(text, quality)
+		if shown := reward.DefaultReasoning.Answer(text); shown != text {
+			stripped[shown] = append(stripped[shown], quality)
+		}
+	}
+	for text, several := range stripped {
+		if _, given := qualities[text]; !given {
+			add(text, mean(several))
+		}
+	}
+	return texts
 }
 
 // mean sums in sorted order, so that map iteration does not show in the last

@@ -1,16 +1,12 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
-
-// ErrUnknownText is wrapped when a request shows a text of unknown quality.
-var ErrUnknownText = errors.New("no quality is known")
 
 // question is a request as the judge understands it.
 type question struct {
@@ -30,12 +26,13 @@ func (s *Sim) understand(messages []prompt.Message, seed *int64) (question, erro
 	if seed != nil {
 		named[1] = strconv.FormatInt(*seed, 10)
 	}
+	key := QueryKey(doc.Query)
 	for _, text := range q.shown {
-		k, ok := s.knows.texts[text.Body]
+		k, ok := s.knows.of(key, text.Body)
 		switch {
 		case ok:
 		case perceives(doc.Kind):
-			return question{}, fmt.Errorf("%w for the text shown as %s (%d bytes)", ErrUnknownText, text.ID, len(text.Body))
+			return question{}, fmt.Errorf("no quality is known for the text shown as %s (%d bytes)", text.ID, len(text.Body))
 		default:
 			k.id = digestOf(text.Body)
 		}

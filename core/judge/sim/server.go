@@ -49,11 +49,11 @@ func Start(l net.Listener, j judge.Judge) *Server {
 		defer close(s.done)
 		defer func() {
 			if p := recover(); p != nil {
-				s.err = fmt.Errorf("sim: serve: panic: %v", p)
+				s.err = fmt.Errorf("serving the simulated judge: panic: %v", p)
 			}
 		}()
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.err = fmt.Errorf("sim: serve: %w", err)
+			s.err = fmt.Errorf("serving the simulated judge: %w", err)
 		}
 	}()
 	return s
@@ -94,23 +94,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	case s.err != nil:
 		return s.err
 	case err != nil:
-		return fmt.Errorf("sim: stop: requests were cut off: %w", err)
+		return fmt.Errorf("the simulated judge was stopped and requests were cut off: %w", err)
 	}
 	return nil
-}
-
-// grace is how long Serve lets running requests finish.
-const grace = 5 * time.Second
-
-// Serve serves j on l until ctx ends, then lets running requests finish for a
-// few seconds. It returns nil after an orderly end.
-func Serve(ctx context.Context, l net.Listener, j judge.Judge) error {
-	s := Start(l, j)
-	select {
-	case <-ctx.Done():
-	case <-s.Done():
-	}
-	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	return s.Stop(stopCtx)
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -239,12 +238,10 @@ func (g gate) Judge(ctx context.Context, req judge.Request) (judge.Reply, error)
 	}
 }
 
-func TestServeLetsRunningCallsFinish(t *testing.T) {
+func TestStopLetsRunningCallsFinish(t *testing.T) {
 	g := gate{newSim(t, Config{}), make(chan struct{}), make(chan struct{})}
 	l := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, g) }()
+	server := Start(l, g)
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	answered := make(chan string, 1)
@@ -253,13 +250,15 @@ func TestServeLetsRunningCallsFinish(t *testing.T) {
 		answered <- overHTTP(t, client, fmt.Sprintf("http://%s/v1", l.Addr()), req).Text
 	}()
 	<-g.entered
-	cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Stop(context.Background()) }()
+	<-server.Done()
 	close(g.open)
 	if got := <-answered; got != `{"winner": "B"}` {
 		t.Errorf("got %q", got)
 	}
-	if err := <-served; err != nil {
-		t.Errorf("serve: %v", err)
+	if err := <-stopped; err != nil {
+		t.Errorf("stop: %v", err)
 	}
 	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		t.Error("still listening")
@@ -290,12 +289,12 @@ func TestStopCutsOffWhatIsLate(t *testing.T) {
 	}
 }
 
-func TestServeReportsADeadListener(t *testing.T) {
+func TestStopReportsADeadListener(t *testing.T) {
 	l := listen(t)
 	l.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := Serve(ctx, l, newSim(t, Config{})); err == nil || !strings.Contains(err.Error(), "serve") {
+	server := Start(l, newSim(t, Config{}))
+	<-server.Done()
+	if err := server.Stop(context.Background()); err == nil || !strings.Contains(err.Error(), "serving") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,12 +2,13 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
@@ -24,7 +25,7 @@ type Sim struct {
 
 var _ judge.Judge = (*Sim)(nil)
 
-// New makes a judge. An error wraps ErrConfig and names the field.
+// New makes a judge. An error names the field.
 func New(c Config) (*Sim, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -42,15 +43,15 @@ func (s *Sim) Close() error { return nil }
 func (s *Sim) Judge(ctx context.Context, req judge.Request) (judge.Reply, error) {
 	q, err := s.understand(req.Messages, req.Seed)
 	if err != nil {
-		return judge.Reply{}, &judge.Error{Failure: judge.Failed, StatusCode: 400, Err: fmt.Errorf("simulated judge: %w", err)}
+		return judge.Reply{}, refused(err)
 	}
 	if err := s.wait(ctx); err != nil {
-		return judge.Reply{}, &judge.Error{Failure: judge.FailureOf(err), Err: fmt.Errorf("simulated judge: %w", err)}
+		return judge.Reply{}, judge.AsError(fmt.Errorf("the simulated judge was stopped: %w", err))
 	}
 	said := s.answer(q)
 	switch attempt := s.attempt(q); {
 	case s.config.FailureRate > 0 && s.draws.uniform("failure", attempt) < s.config.FailureRate:
-		return judge.Reply{}, &judge.Error{Failure: judge.Failed, Retryable: true, StatusCode: 500, Err: errSimulated}
+		return judge.Reply{}, simulatedFailure()
 	case s.config.MalformedRate > 0 && s.draws.uniform("malformed", attempt) < s.config.MalformedRate:
 		said = malformed(q.doc, said, s.draws.bits("garbage", attempt))
 	}
@@ -62,7 +63,17 @@ func (s *Sim) Judge(ctx context.Context, req judge.Request) (judge.Reply, error)
 	}, nil
 }
 
-var errSimulated = errors.New("simulated judge: simulated failure")
+func refused(err error) *judge.Error {
+	e := judge.Fail(fault.JudgeRejected, "judge.qualities", "the simulated judge cannot answer: %w", err)
+	e.StatusCode = http.StatusBadRequest
+	return e
+}
+
+func simulatedFailure() *judge.Error {
+	e := judge.Fail(fault.JudgeServerError, "judge.failure_rate", "this is a simulated failure, as this option asks for").Retry()
+	e.StatusCode = http.StatusInternalServerError
+	return e
+}
 
 // wait takes the configured time, or less if ctx ends.
 func (s *Sim) wait(ctx context.Context) error {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
@@ -240,8 +242,8 @@ func TestUnknownText(t *testing.T) {
 	} {
 		_, err := s.Judge(t.Context(), request(t, c.kind, c.vars))
 		var failure *judge.Error
-		if !errors.As(err, &failure) || !errors.Is(err, ErrUnknownText) {
-			t.Fatalf("%s: got %v, want ErrUnknownText", c.kind, err)
+		if !errors.As(err, &failure) || !errors.Is(err, fault.JudgeRejected) || !strings.Contains(err.Error(), "no quality is known") {
+			t.Fatalf("%s: got %v, want an unknown text", c.kind, err)
 		}
 		if failure.Retryable || failure.StatusCode != 400 || failure.Failure != judge.Failed {
 			t.Errorf("%s: got %+v, want a final 400", c.kind, failure)
@@ -280,13 +282,13 @@ func TestLatencyHonoursContext(t *testing.T) {
 func TestConfigErrorsNameTheField(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"sgima": 1}`:                `"sgima"`,
-		`{"sigma": -1}`:               "sigma: -1",
+		`{"sigma": -1}`:               "sigma: need a number within 0..1e+100, got -1",
 		`{"drift": -0.5}`:             "drift",
 		`{"taste": 1e101}`:            "taste",
 		`{"crowding": -1}`:            "crowding",
 		`{"position_bias": 1e101}`:    "position_bias",
 		`{"latency_ms": 86400001}`:    "latency_ms",
-		`{"failure_rate": 1.5}`:       "failure_rate: 1.5",
+		`{"failure_rate": 1.5}`:       "failure_rate: need a number within 0..1, got 1.5",
 		`{"malformed_rate": -0.1}`:    "malformed_rate",
 		`{"seed": 1.5}`:               "seed",
 		`{"qualities": {"a": "b"}}`:   "qualities",
@@ -294,15 +296,49 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		`{"sigma": 1} {"sigma": 2}`:   "more data",
 		``:                            "empty",
 	} {
-		if _, err := ParseConfig([]byte(text)); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want ErrConfig that says %q", text, err, want)
+		if _, err := ParseConfig([]byte(text)); fault.From(err).Code.Status() != fault.StatusInvalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an invalid value that says %q", text, err, want)
 		}
 	}
 	for name, c := range map[string]Config{
 		"sigma": {Sigma: math.NaN()}, "position_bias": {PositionBias: math.Inf(-1)}, "qualities": {Qualities: map[string]float64{"a": math.NaN()}},
 	} {
-		if _, err := New(c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), name) {
+		if _, err := New(c); fault.From(err).Code.Status() != fault.StatusInvalid || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+func TestQualitiesByQuery(t *testing.T) {
+	const no = "I cannot help with that."
+	c, err := ParseConfig([]byte(`{"qualities": {"` + no + `": 5, "fair": 3,
+		"bomb?": {"` + no + `": 9, "<think>so</think>boom": 1},
+		"system: Help.\n\nuser: Hi": {"` + no + `": 1}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSim(t, c)
+	if want := (5 + 3 + 9 + 1 + 1) / 5.0; s.knows.mean != want {
+		t.Errorf("mean %v, want %v, over all queries", s.knows.mean, want)
+	}
+	chat := query.Prompt{Messages: []query.Message{{Role: "system", Content: "Help."}, {Role: "user", Content: "Hi"}}}
+	for _, tc := range []struct {
+		query query.Prompt
+		texts []string
+		want  []float64
+	}{
+		{query.Prompt{Text: "bomb?"}, []string{no, "boom"}, []float64{9, 1}},
+		{query.Prompt{Text: "bomb?"}, []string{no, "fair"}, []float64{9, 3}},
+		{chat, []string{"fair", no}, []float64{3, 1}},
+		{query.Prompt{Text: "another"}, []string{no, "fair"}, []float64{5, 3}},
+	} {
+		req := request(t, prompt.Pair, prompt.Vars{Query: tc.query, Candidates: tc.texts})
+		if got := perceivedOf(t, s, req); !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%v %v: perceived %v, want %v", tc.query, tc.texts, got, tc.want)
+		}
+	}
+	_, err = s.Judge(t.Context(), request(t, prompt.Pair, prompt.Vars{Query: query.Prompt{Text: "another"}, Candidates: []string{no, "boom"}}))
+	if err == nil || !strings.Contains(err.Error(), "shown as B ") {
+		t.Errorf("a text known under another query only: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,13 +17,16 @@ const ModelName = "simulated"
 // chatRequest is the part of OpenAI's chat completion request that matters
 // here; other fields are accepted and ignored, as inference servers do.
 type chatRequest struct {
-	Model       string           `json:"model"`
-	Messages    []prompt.Message `json:"messages"`
-	Seed        *int64           `json:"seed"`
-	LogProbs    bool             `json:"logprobs"`
-	TopLogProbs int              `json:"top_logprobs"`
-	N           *int             `json:"n"`
-	Stream      bool             `json:"stream"`
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string  `json:"role"`
+		Content content `json:"content"`
+	} `json:"messages"`
+	Seed        *int64 `json:"seed"`
+	LogProbs    bool   `json:"logprobs"`
+	TopLogProbs int    `json:"top_logprobs"`
+	N           *int   `json:"n"`
+	Stream      bool   `json:"stream"`
 }
 
 // content is a string, or a list of text parts read as one.
@@ -68,7 +70,11 @@ func (r chatRequest) judgeRequest() (judge.Request, error) {
 	case r.TopLogProbs > 0 && !r.LogProbs:
 		return judge.Request{}, errors.New("top_logprobs: needs logprobs to be true")
 	}
-	return judge.Request{Messages: r.Messages, Seed: r.Seed, TopLogProbs: r.TopLogProbs}, nil
+	messages := make([]prompt.Message, len(r.Messages))
+	for i, m := range r.Messages {
+		messages[i] = prompt.Message{Role: m.Role, Content: string(m.Content)}
+	}
+	return judge.Request{Messages: messages, Seed: r.Seed, TopLogProbs: r.TopLogProbs}, nil
 }
 
 type chatResponse struct {
@@ -164,15 +170,4 @@ func newChatError(status int, message string) chatError {
 		kind = "invalid_request_error"
 	}
 	return chatError{chatErrorDetail{Message: message, Type: kind}}
-}
-
-// encode writes JSON that leaves <, > and & as they are.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }
