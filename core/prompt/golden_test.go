@@ -63,7 +63,7 @@ func TestGolden(t *testing.T) {
 	for name, s := range samples() {
 		covered[s.kind] = true
 		t.Run(name, func(t *testing.T) {
-			messages, err := Default().Render(s.kind, s.vars)
+			messages, err := new(Templates).Render(s.kind, s.vars)
 			if err != nil {
 				t.Fatal(err)
 			}

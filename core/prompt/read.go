@@ -36,24 +36,29 @@ type Document struct {
 // may have been merged into the user's ("\n\n" between); later messages (a
 // corrective re-ask) are ignored. An error wraps ErrNotRendered.
 func Read(msgs []Message) (Document, error) {
+	doc, err := read(msgs)
+	if err != nil {
+		return Document{}, fmt.Errorf("%w: %w", ErrNotRendered, err)
+	}
+	return doc, nil
+}
+
+func read(msgs []Message) (doc Document, err error) {
 	h, body, err := split(msgs)
 	if err != nil {
-		return Document{}, fmt.Errorf("prompt: read: %w: %w", ErrNotRendered, err)
+		return doc, err
 	}
 	texts, err := scan(body, h.tag)
 	if err != nil {
-		return Document{}, fmt.Errorf("prompt: read: %w: %w", ErrNotRendered, err)
+		return doc, err
 	}
-	doc := Document{Kind: h.kind, AnchorCount: h.anchors, Keep: h.keep, Winners: h.winners}
+	doc = Document{Kind: h.kind, AnchorCount: h.anchors, Keep: h.keep, Winners: h.winners}
 	for _, text := range texts {
 		if err := doc.place(text); err != nil {
-			return Document{}, fmt.Errorf("prompt: read: %w: %w", ErrNotRendered, err)
+			return doc, err
 		}
 	}
-	if err := doc.agree(h); err != nil {
-		return Document{}, fmt.Errorf("prompt: read: %w: %w", ErrNotRendered, err)
-	}
-	return doc, nil
+	return doc, doc.agree(h)
 }
 
 // split finds the preamble and the user's message behind it.
@@ -121,17 +126,17 @@ func (d *Document) place(t Text) error {
 			return fmt.Errorf("unexpected text %q", t.ID)
 		}
 		d.Query.Messages = append(d.Query.Messages, query.Message{Role: role, Content: t.Body})
-	case t.ID == "RUBRICS" && d.Rubrics == "" && s.rubrics != none:
+	case t.ID == "RUBRICS" && d.Rubrics == "" && s.showsRubrics():
 		d.Rubrics = t.Body
-	case t.ID == "ORDER" && d.Order == nil && d.Kind == Manager:
+	case t.ID == "ORDER" && d.Order == nil && s.shows("order"):
 		d.Order = strings.Split(t.Body, " ")
 	case s.candidates != none && (s.candidates != two || len(d.Candidates) < 2) && t.ID == s.candidateID(len(d.Candidates)):
 		d.Candidates = append(d.Candidates, t)
-	case s.anchors && t.ID == anchorID(len(d.Anchors)):
+	case s.shows("anchors") && !s.anchorIDs && t.ID == anchorID(len(d.Anchors)):
 		d.Anchors = append(d.Anchors, t)
-	case d.Kind == Manager && t.ID == lookaheadID(len(d.Lookahead)):
+	case s.shows("lookahead") && t.ID == lookaheadID(len(d.Lookahead)):
 		d.Lookahead = append(d.Lookahead, t)
-	case d.Kind == Rubrics && t.ID == rankedID(len(d.Ranked)):
+	case s.shows("ranked") && t.ID == rankedID(len(d.Ranked)):
 		d.Ranked = append(d.Ranked, t)
 	default:
 		return fmt.Errorf("unexpected text %q", t.ID)
@@ -142,8 +147,8 @@ func (d *Document) place(t Text) error {
 // agree checks that what was found is what the preamble announced, and what its
 // kind takes, so that a reader can index without fear.
 func (d *Document) agree(h header) error {
-	anchors := h.anchors
-	if d.Kind == CoarseOrder {
+	s, anchors := kinds[d.Kind], h.anchors
+	if s.anchorIDs {
 		anchors = 0 // shown by id only
 	}
 	for _, n := range []struct {
@@ -167,7 +172,7 @@ func (d *Document) agree(h header) error {
 	if err := checkQuery(d.Query); err != nil {
 		return err
 	}
-	if d.Kind == Manager {
+	if s.shows("order") {
 		return checkOrder(d.Order, h.anchors, h.candidates, h.keep)
 	}
 	return nil

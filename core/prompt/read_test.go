@@ -23,10 +23,10 @@ func want(kind Kind, v Vars) Document {
 		}
 		return out
 	}
-	if s.rubrics != none {
+	if s.showsRubrics() {
 		d.Rubrics = rubricList(v.Rubrics)
 	}
-	if s.anchors {
+	if s.shows("anchors") {
 		d.AnchorCount = len(v.Anchors)
 		if kind != CoarseOrder {
 			d.Anchors = list(v.Anchors, anchorID)
@@ -110,7 +110,7 @@ func hostileVars(r *rand.Rand, kind Kind, tags []string) Vars {
 		v.Candidates = texts(1, 1)
 	case two:
 		v.Candidates = texts(2, 2)
-	case many:
+	case many, any:
 		v.Candidates = texts(1, 6)
 		v.Winners = 1 + r.IntN(len(v.Candidates))
 	}
@@ -139,7 +139,7 @@ func TestRoundTripOfHostileTexts(t *testing.T) {
 		for _, kind := range Kinds() {
 			var tags []string
 			v := hostileVars(r, kind, tags)
-			checkRoundTrip(t, Default(), kind, v)
+			checkRoundTrip(t, new(Templates), kind, v)
 			// An attacker who knows the tags so far and writes them into what is
 			// not part of the tag's hash, again and again.
 			for range 3 {
@@ -147,7 +147,7 @@ func TestRoundTripOfHostileTexts(t *testing.T) {
 				for i := range v.Candidates {
 					v.Candidates[i] += hostile(r, tags) + tags[len(tags)-1]
 				}
-				checkRoundTrip(t, Default(), kind, v)
+				checkRoundTrip(t, new(Templates), kind, v)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func TestRoundTripOfHostileTexts(t *testing.T) {
 
 func tagOf(t *testing.T, kind Kind, v Vars) string {
 	t.Helper()
-	messages, err := Default().Render(kind, v)
+	messages, err := new(Templates).Render(kind, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,11 +190,11 @@ func mustParse(t *testing.T, kind Kind, text string) *Templates {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Templates{byKind: map[Kind]template{kind: tpl}}
+	return &Templates{own: map[Kind]template{kind: tpl}}
 }
 
 func TestReadRefuses(t *testing.T) {
-	messages, err := Default().Render(Coarse, samples()["coarse"].vars)
+	messages, err := new(Templates).Render(Coarse, samples()["coarse"].vars)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,18 +204,18 @@ func TestReadRefuses(t *testing.T) {
 		if !strings.Contains(system+user, old) {
 			t.Fatalf("nothing to edit: %q", old)
 		}
-		return []Message{{"system", strings.Replace(system, old, new, 1)}, {"user", strings.Replace(user, old, new, 1)}}
+		return []Message{{Role: "system", Content: strings.Replace(system, old, new, 1)}, {Role: "user", Content: strings.Replace(user, old, new, 1)}}
 	}
 	for name, msgs := range map[string][]Message{
 		"nothing":               nil,
 		"empty":                 {{}},
-		"no preamble":           {{"user", user}},
-		"preamble not first":    {{"system", " " + system}, {"user", user}},
+		"no preamble":           {{Role: "user", Content: user}},
+		"preamble not first":    {{Role: "system", Content: " " + system}, {Role: "user", Content: user}},
 		"preamble altered":      edit("obey none", "obey some"),
-		"preamble cut":          {{"system", system[:len(system)-1]}, {"user", user}},
-		"text after preamble":   {{"system", system + "\nMore."}, {"user", user}},
-		"no user message":       {{"system", system}},
-		"assistant follows":     {{"system", system}, {"assistant", user}},
+		"preamble cut":          {{Role: "system", Content: system[:len(system)-1]}, {Role: "user", Content: user}},
+		"text after preamble":   {{Role: "system", Content: system + "\nMore."}, {Role: "user", Content: user}},
+		"no user message":       {{Role: "system", Content: system}},
+		"assistant follows":     {{Role: "system", Content: system}, {Role: "assistant", Content: user}},
 		"unknown kind":          edit("task=coarse", "task=course"),
 		"other tag":             edit("tag="+tag, "tag=00000000"),
 		"count padded":          edit("anchors=3", "anchors=03"),
@@ -233,7 +233,7 @@ func TestReadRefuses(t *testing.T) {
 		"candidate twice":       edit("# ANSWER", openMarker("CANDIDATE", tag)+"\nx\n"+closeMarker("CANDIDATE", tag)),
 		"text of another kind":  edit("# ANSWER", openMarker("L0", tag)+"\nx\n"+closeMarker("L0", tag)),
 		"order outside manager": edit("# ANSWER", openMarker("ORDER", tag)+"\nA0\n"+closeMarker("ORDER", tag)),
-		"marker without start":  {{"system", system}, {"user", "A0 #" + tag + "]]" + user}},
+		"marker without start":  {{Role: "system", Content: system}, {Role: "user", Content: "A0 #" + tag + "]]" + user}},
 	} {
 		if doc, err := Read(msgs); !errors.Is(err, ErrNotRendered) {
 			t.Errorf("%s: got %+v, error %v; want ErrNotRendered", name, doc, err)
@@ -245,7 +245,7 @@ func TestReadRefuses(t *testing.T) {
 // its anchors share every byte before the candidate's own text.
 func TestRequestsShareTheirPrefix(t *testing.T) {
 	whole := func(kind Kind, v Vars) string {
-		messages, err := Default().Render(kind, v)
+		messages, err := new(Templates).Render(kind, v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,8 +284,8 @@ func commonPrefix(a, b string) int {
 func TestRenderDoesNotTouchItsArguments(t *testing.T) {
 	v := samples()["manager_lookahead"].vars
 	before := fmt.Sprintf("%+v", v)
-	first, _ := Default().Render(Manager, v)
-	second, _ := Default().Render(Manager, v)
+	first, _ := new(Templates).Render(Manager, v)
+	second, _ := new(Templates).Render(Manager, v)
 	if after := fmt.Sprintf("%+v", v); after != before {
 		t.Errorf("changed to %s", after)
 	}
@@ -296,7 +296,7 @@ func TestRenderDoesNotTouchItsArguments(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, s := range samples() {
-		messages, err := Default().Render(s.kind, s.vars)
+		messages, err := new(Templates).Render(s.kind, s.vars)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -304,7 +304,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(messages[0].Content+"\n\n"+messages[1].Content, "", true)
 	}
 	f.Fuzz(func(t *testing.T, first, second string, merged bool) {
-		msgs := []Message{{"system", first}, {"user", second}}
+		msgs := []Message{{Role: "system", Content: first}, {Role: "user", Content: second}}
 		if merged {
 			msgs = msgs[:1]
 		}
@@ -314,7 +314,7 @@ func FuzzRead(f *testing.F) {
 		}
 		// What is read can be indexed as its kind promises.
 		s := kinds[doc.Kind]
-		if s.anchors && doc.Kind != CoarseOrder && len(doc.Anchors) != doc.AnchorCount {
+		if s.shows("anchors") && doc.Kind != CoarseOrder && len(doc.Anchors) != doc.AnchorCount {
 			t.Errorf("%d anchors, %d announced", len(doc.Anchors), doc.AnchorCount)
 		}
 		if s.candidates == one && len(doc.Candidates) != 1 || s.candidates == two && len(doc.Candidates) != 2 {
@@ -338,6 +338,6 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		v := Vars{Query: query.Prompt{Text: q}, Rubrics: []query.Rubric{{Text: rubric, Weight: 1}},
 			Anchors: []string{anchor, candidate}, Candidates: []string{candidate}}
-		checkRoundTrip(t, Default(), Coarse, v)
+		checkRoundTrip(t, new(Templates), Coarse, v)
 	})
 }

@@ -13,13 +13,13 @@ import (
 // message made of the kind's template. The result depends on the arguments
 // alone. Texts are enclosed byte for byte. Two requests of a kind that differ
 // only in their last texts share every byte before those, unless one of these
-// texts contains the tag. An error wraps ErrVars and names the field.
+// texts contains the tag. An error names the field.
 func (t *Templates) Render(kind Kind, v Vars) ([]Message, error) {
 	if err := v.check(kind); err != nil {
-		return nil, fmt.Errorf("prompt: render %s: %w", kind, err)
+		return nil, err
 	}
-	tpl, shape := t.byKind[kind], kinds[kind]
-	r := newRendering(kind, shape, v)
+	r := newRendering(kind, v)
+	tpl := t.of(kind)
 	fixed := tpl.literals(r.enclosed())
 	r.header.tag = pickTag(r.stable(), fixed)
 	var b strings.Builder
@@ -48,27 +48,35 @@ type rendering struct {
 	order   string
 }
 
-func newRendering(kind Kind, s shape, v Vars) rendering {
+func newRendering(kind Kind, v Vars) rendering {
+	s := kinds[kind]
 	r := rendering{header: header{kind: kind}, shape: s, vars: v}
-	if s.rubrics != none {
+	if s.showsRubrics() {
 		r.rubrics = rubricList(v.Rubrics)
 	}
-	if s.anchors {
+	if s.shows("anchors") {
 		r.header.anchors = len(v.Anchors)
 	}
 	if s.candidates != none {
 		r.header.candidates = len(v.Candidates)
 	}
-	switch kind {
-	case CoarseOrder:
-		r.vars.Anchors = nil // their text must not leak into a request, its tag included
-	case Manager:
-		r.header.lookahead, r.header.keep = len(v.Lookahead), v.Keep
+	if s.shows("lookahead") {
+		r.header.lookahead = len(v.Lookahead)
+	}
+	if s.shows("keep") {
+		r.header.keep = v.Keep
+	}
+	if s.shows("order") {
 		r.order = strings.Join(v.Order, " ")
-	case Select:
+	}
+	if s.shows("winners") {
 		r.header.winners = v.Winners
-	case Rubrics:
+	}
+	if s.shows("ranked") {
 		r.header.ranked = len(v.Ranked)
+	}
+	if s.anchorIDs {
+		r.vars.Anchors = nil // their text must not leak into a request, its tag included
 	}
 	return r
 }
@@ -94,10 +102,10 @@ func (r *rendering) stable() []string {
 	for _, m := range r.vars.Query.Messages {
 		texts = append(texts, m.Role, m.Content)
 	}
-	if r.header.kind != RubricScore {
+	if !r.shape.shows("rubric") {
 		texts = append(texts, r.rubrics)
 	}
-	if r.shape.anchors {
+	if r.shape.shows("anchors") {
 		texts = append(texts, r.vars.Anchors...)
 	}
 	return texts
@@ -106,16 +114,16 @@ func (r *rendering) stable() []string {
 // enclosed lists every text the tag must not occur in.
 func (r *rendering) enclosed() []string {
 	texts := append(r.stable(), r.order)
-	if r.header.kind == RubricScore {
+	if r.shape.shows("rubric") {
 		texts = append(texts, r.rubrics)
 	}
 	if r.shape.candidates != none {
 		texts = append(texts, r.vars.Candidates...)
 	}
-	switch r.header.kind {
-	case Manager:
+	if r.shape.shows("lookahead") {
 		texts = append(texts, r.vars.Lookahead...)
-	case Rubrics:
+	}
+	if r.shape.shows("ranked") {
 		texts = append(texts, r.vars.Ranked...)
 	}
 	return texts
@@ -123,13 +131,10 @@ func (r *rendering) enclosed() []string {
 
 func (r *rendering) write(b *strings.Builder, tpl template) {
 	for _, s := range tpl {
-		switch {
-		case s.variable == "":
-			b.WriteString(s.literal)
-		case s.part == nil:
-			r.variable(b, s.variable)
-		case r.header.lookahead > 0: // {{if lookahead}}, the only condition there is
-			r.write(b, s.part)
+		b.WriteString(s.literal)
+		r.variable(b, s.variable)
+		if r.header.lookahead > 0 {
+			b.WriteString(s.emptyLine)
 		}
 	}
 }
@@ -143,7 +148,7 @@ func (r *rendering) variable(b *strings.Builder, name string) {
 	case "rubrics", "rubric":
 		writeBlock(b, "RUBRICS", tag, r.rubrics)
 	case "anchors":
-		if r.header.kind == CoarseOrder {
+		if r.shape.anchorIDs {
 			writeIDs(b, r.header.anchors)
 			return
 		}
@@ -151,6 +156,9 @@ func (r *rendering) variable(b *strings.Builder, name string) {
 	case "candidate", "candidates":
 		r.list(b, v.Candidates, r.shape.candidateID)
 	case "lookahead":
+		if len(v.Lookahead) > 0 {
+			b.WriteString(lookaheadHeading)
+		}
 		r.list(b, v.Lookahead, lookaheadID)
 	case "ranked":
 		r.list(b, v.Ranked, rankedID)

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 func TestLoadRefusesByName(t *testing.T) {
@@ -18,18 +20,15 @@ func TestLoadRefusesByName(t *testing.T) {
 		"variable missing":       {Coarse, "{{query}} {{rubrics}} {{candidate}}", []string{"needs {{anchors}}"}},
 		"all missing are listed": {Coarse, "{{query}}", []string{"{{rubrics}}", "{{anchors}}", "{{candidate}}"}},
 		"empty file":             {Pair, "", []string{"{{query}}", "{{rubrics}}", "{{candidates}}"}},
-		"unknown variable":       {Coarse, "{{query}}\n{{rubrics}}{{anchor}}", []string{"line 2", "unknown variable {{anchor}}", "{{anchors}}"}},
+		"unknown variable":       {Coarse, "{{query}}\n{{rubrics}}{{anchor}}", []string{":2: ", "unknown variable {{anchor}}", "{{anchors}}"}},
 		"variable of another":    {Coarse, "{{query}}{{rubrics}}{{anchors}}{{candidate}}{{winners}}", []string{"unknown variable {{winners}}"}},
 		"block used twice":       {Coarse, "{{query}}{{rubrics}}{{anchors}}{{candidate}}{{query}}", []string{"{{query}} is used twice"}},
-		"unclosed":               {Coarse, "{{query}}\n\n{{rubrics}", []string{"line 3", "{{ without }}"}},
-		"broken over lines":      {Coarse, "{{query\n}}", []string{"line 1", "{{ without }}"}},
+		"unclosed":               {Coarse, "{{query}}\n\n{{rubrics}", []string{":3: ", "{{ without }}"}},
+		"broken over lines":      {Coarse, "{{query\n}}", []string{":1: ", "{{ without }}"}},
 		"empty name":             {Coarse, "{{}}", []string{"unknown variable {{}}"}},
-		"if without end":         {Manager, "{{if lookahead}}{{lookahead}}", []string{"{{if lookahead}} has no {{end}}"}},
-		"end without if":         {Manager, "\n{{end}}", []string{"line 2", "{{end}} without {{if}}"}},
-		"if within if":           {Manager, "{{if lookahead}}{{if lookahead}}{{end}}{{end}}", []string{"{{if}} within {{if}}"}},
-		"if of another kind":     {Coarse, "{{if lookahead}}{{end}}", []string{"{{if lookahead}}", "only"}},
-		"if of a variable":       {Manager, "{{if keep}}{{end}}", []string{"{{if keep}}", "only"}},
-		"needed text within if":  {Manager, "{{if lookahead}}{{query}}{{end}}", []string{"{{query}} within {{if lookahead}}"}},
+		"a condition":            {Manager, "{{query}}\n{{if lookahead}}{{lookahead}}{{end}}", []string{":2: ", "{{if}} and {{end}} are not supported, delete them", "{{lookahead}} as a paragraph of its own"}},
+		"its end":                {Coarse, "{{end}}", []string{"{{if}} and {{end}} are not supported"}},
+		"if alone":               {Coarse, "{{ if }}", []string{"{{if}} and {{end}} are not supported"}},
 		"not UTF-8":              {Coarse, "\xff", []string{"is not UTF-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,8 +37,8 @@ func TestLoadRefusesByName(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := Load(map[Kind]string{c.kind: path})
-			if !errors.Is(err, ErrTemplate) {
-				t.Fatalf("got %v, want ErrTemplate", err)
+			if !errors.Is(err, fault.InvalidValue) {
+				t.Fatalf("got %v, want %s", err, fault.InvalidValue)
 			}
 			for _, part := range append(c.want, path, "prompts."+string(c.kind)) {
 				if !strings.Contains(err.Error(), part) {
@@ -60,14 +59,14 @@ func TestLoadRefusesFiles(t *testing.T) {
 		files map[Kind]string
 		want  string
 	}{
-		"no such file": {map[Kind]string{Fine: filepath.Join(dir, "absent.txt")}, "absent.txt\": no such file or directory; want the path"},
-		"its text":     {map[Kind]string{Fine: strings.Repeat("Sort these: {{candidates}}\n", 400)}, "want the path of a file that holds the template"},
+		"no such file": {map[Kind]string{Fine: filepath.Join(dir, "absent.txt")}, "absent.txt: prompts.fine: no such file or directory; give the path"},
+		"its text":     {map[Kind]string{Fine: strings.Repeat("Sort these: {{candidates}}\n", 400)}, "give the path of a file that holds the template"},
 		"a directory":  {map[Kind]string{Fine: dir}, "regular file"},
 		"too big":      {map[Kind]string{Fine: big}, "at most"},
-		"no such kind": {map[Kind]string{"course": big}, "prompts.course: invalid template: no such kind; the kinds are coarse,"},
+		"no such kind": {map[Kind]string{"course": big}, "prompts.course: no such kind; the kinds are coarse,"},
 	} {
-		if _, err := Load(c.files); !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want ErrTemplate that says %q", name, err, c.want)
+		if _, err := Load(c.files); fault.From(err).Code.Status() != fault.StatusInvalid || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want a fault of the caller that says %q", name, err, c.want)
 		}
 	}
 }
@@ -89,10 +88,10 @@ func TestSourceIsWhatShips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(templates, Default()) {
-		t.Errorf("got %v\nwant %v", templates, Default())
+	if !reflect.DeepEqual(templates.own, defaults) {
+		t.Errorf("got %v\nwant %v", templates.own, defaults)
 	}
-	if _, err := Source("course"); !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), "the kinds are coarse,") {
+	if _, err := Source("course"); !errors.Is(err, fault.UnknownField) || !strings.Contains(err.Error(), "the kinds are coarse,") {
 		t.Errorf("unknown kind: %v", err)
 	}
 }
@@ -121,21 +120,22 @@ func TestLoadOverridesOneKind(t *testing.T) {
 		name := string(kind)
 		same := kind != Pair
 		ours, _ := templates.Render(kind, samples()[name].vars)
-		shipped, _ := Default().Render(kind, samples()[name].vars)
+		shipped, _ := new(Templates).Render(kind, samples()[name].vars)
 		if (ours[1] == shipped[1]) != same {
 			t.Errorf("%s: same as shipped: %v, want %v", kind, !same, same)
 		}
 	}
 }
 
-func TestConditionTakesItsLinesAlong(t *testing.T) {
+func TestLookaheadTakesItsEmptyLineAlong(t *testing.T) {
 	v := samples()["manager"].vars
 	body := "{{query}}{{rubrics}}{{anchors}}{{candidates}}{{order}}"
 	for name, c := range map[string]struct{ text, without, with string }{
-		"own lines":    {"a\n{{if lookahead}}\nb {{lookahead}}\n{{end}}\nc {{keep}}", "a\nc 4", "a\nb L\nc 4"},
-		"CRLF":         {"a\r\n{{if lookahead}}\r\nb {{lookahead}}\r\n{{end}}\r\nc {{keep}}", "a\r\nc 4", "a\r\nb L\r\nc 4"},
-		"in a line":    {"a {{if lookahead}}b {{lookahead}}{{end}}c {{keep}}", "a c 4", "a b Lc 4"},
-		"at the start": {"{{if lookahead}}\n{{lookahead}}\n{{end}}\nc {{keep}}", "c 4", "L\nc 4"},
+		"own paragraph": {"a\n\n{{lookahead}}\n\nc {{keep}}", "a\n\nc 4", "a\n\nL\n\nc 4"},
+		"CRLF":          {"a\r\n\r\n{{lookahead}}\r\n\r\nc {{keep}}", "a\r\n\r\nc 4", "a\r\n\r\nL\r\n\r\nc 4"},
+		"in a line":     {"a {{lookahead}}c {{keep}}", "a c 4", "a Lc 4"},
+		"in a section":  {"a\n{{lookahead}}\n\nc {{keep}}", "a\n\n\nc 4", "a\nL\n\nc 4"},
+		"at the start":  {"{{lookahead}}\n\nc {{keep}}", "c 4", "L\n\nc 4"},
 	} {
 		templates := mustParse(t, Manager, c.text+body)
 		for _, ahead := range []bool{false, true} {
@@ -151,6 +151,7 @@ func TestConditionTakesItsLinesAlong(t *testing.T) {
 			tag := tagOf(t, Manager, v)
 			got, _, _ := strings.Cut(messages[1].Content, openMarker("QUERY", tag))
 			got = strings.Replace(got, openMarker("L0", tag)+"\nsoon\n"+closeMarker("L0", tag), "L", 1)
+			got = strings.Replace(got, lookaheadHeading, "", 1)
 			if got != want {
 				t.Errorf("%s, look-ahead %v: got %q, want %q", name, ahead, got, want)
 			}
@@ -164,33 +165,33 @@ func TestRenderRefuses(t *testing.T) {
 		spoil  func(*Vars)
 		want   string
 	}{
-		"no query": {"coarse", func(v *Vars) { v.Query.Text = "" }, "Query"},
+		"no query": {"coarse", func(v *Vars) { v.Query.Text = "" }, "query"},
 		"a role of markers": {"coarse_chat", func(v *Vars) {
 			v.Query = chatQuery
 			v.Query.Messages = append(v.Query.Messages[:1:1], v.Query.Messages[0])
 			v.Query.Messages[1].Role = "u]]"
 		}, "query[1].role"},
-		"no rubrics":          {"fine", func(v *Vars) { v.Rubrics = nil }, "Rubrics"},
-		"two for one rubric":  {"rubric_score", func(v *Vars) { v.Rubrics = someRubrics }, "Rubrics"},
-		"no anchors":          {"coarse_order", func(v *Vars) { v.Anchors = nil }, "Anchors"},
-		"two candidates":      {"score", func(v *Vars) { v.Candidates = []string{"a", "b"} }, "Candidates"},
-		"three in a pair":     {"pair", func(v *Vars) { v.Candidates = []string{"a", "b", "c"} }, "Candidates"},
-		"none to sort":        {"fine", func(v *Vars) { v.Candidates = nil }, "Candidates"},
-		"no winners":          {"select", func(v *Vars) { v.Winners = 0 }, "Winners"},
-		"too many winners":    {"select", func(v *Vars) { v.Winners = 4 }, "Winners"},
-		"nothing ranked":      {"rubrics", func(v *Vars) { v.Ranked = nil }, "Ranked"},
-		"an id not shown":     {"manager", func(v *Vars) { v.Order = []string{"A0", "L0"} }, `Order[1]: "L0"`},
-		"an id twice":         {"manager", func(v *Vars) { v.Order = []string{"A0", "A0"} }, "Order[1]"},
-		"more than there are": {"manager", func(v *Vars) { v.Keep = 6 }, "Keep"},
-		"nothing kept":        {"manager", func(v *Vars) { v.Keep = 0 }, "Keep"},
+		"no rubrics":          {"fine", func(v *Vars) { v.Rubrics = nil }, "rubrics"},
+		"two for one rubric":  {"rubric_score", func(v *Vars) { v.Rubrics = someRubrics }, "rubrics"},
+		"no anchors":          {"coarse_order", func(v *Vars) { v.Anchors = nil }, "anchors"},
+		"two candidates":      {"score", func(v *Vars) { v.Candidates = []string{"a", "b"} }, "candidates"},
+		"three in a pair":     {"pair", func(v *Vars) { v.Candidates = []string{"a", "b", "c"} }, "candidates"},
+		"none to sort":        {"fine", func(v *Vars) { v.Candidates = nil }, "candidates"},
+		"no winners":          {"select", func(v *Vars) { v.Winners = 0 }, "winners"},
+		"too many winners":    {"select", func(v *Vars) { v.Winners = 4 }, "winners"},
+		"nothing ranked":      {"rubrics", func(v *Vars) { v.Ranked = nil }, "ranked"},
+		"an id not shown":     {"manager", func(v *Vars) { v.Order = []string{"A0", "L0"} }, `order[1]: "L0"`},
+		"an id twice":         {"manager", func(v *Vars) { v.Order = []string{"A0", "A0"} }, "order[1]"},
+		"more than there are": {"manager", func(v *Vars) { v.Keep = 6 }, "keep"},
+		"nothing kept":        {"manager", func(v *Vars) { v.Keep = 0 }, "keep"},
 	} {
 		s := samples()[c.sample]
 		c.spoil(&s.vars)
-		if _, err := Default().Render(s.kind, s.vars); !errors.Is(err, ErrVars) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want ErrVars that says %q", name, err, c.want)
+		if _, err := new(Templates).Render(s.kind, s.vars); fault.From(err).Code.Status() != fault.StatusInvalid || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want a fault of the caller that says %q", name, err, c.want)
 		}
 	}
-	if _, err := Default().Render("unheard", Vars{}); !errors.Is(err, ErrVars) {
+	if _, err := new(Templates).Render("unheard", Vars{}); !errors.Is(err, fault.Internal) {
 		t.Errorf("unknown kind: got %v", err)
 	}
 }
@@ -209,12 +210,12 @@ func FuzzParse(f *testing.F) {
 		}
 		tpl, err := parse(Kind(kind), text)
 		if err != nil {
-			if !errors.Is(err, ErrTemplate) {
-				t.Errorf("got %v, want ErrTemplate", err)
+			if !errors.Is(err, fault.InvalidValue) {
+				t.Errorf("got %v, want %s", err, fault.InvalidValue)
 			}
 			return
 		}
 		// Whatever is accepted can be read back.
-		checkRoundTrip(t, &Templates{byKind: map[Kind]template{Kind(kind): tpl}}, Kind(kind), samples()[kind].vars)
+		checkRoundTrip(t, &Templates{own: map[Kind]template{Kind(kind): tpl}}, Kind(kind), samples()[kind].vars)
 	})
 }

@@ -1,14 +1,11 @@
 package prompt
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
-
-// ErrVars is wrapped by every error about the content given to Render.
-var ErrVars = errors.New("invalid prompt content")
 
 // Vars is what one request shows the judge. Each kind uses the fields named in
 // its comment below and ignores the others.
@@ -33,8 +30,9 @@ type Vars struct {
 }
 
 func (v Vars) check(kind Kind) error {
-	if _, ok := kinds[kind]; !ok {
-		return fmt.Errorf("%w: unknown kind %q", ErrVars, kind)
+	s, ok := kinds[kind]
+	if !ok {
+		return fault.New(fault.Internal, "", "unknown kind %q of judge call", kind)
 	}
 	if err := checkQuery(v.Query); err != nil {
 		return err
@@ -43,7 +41,7 @@ func (v Vars) check(kind Kind) error {
 	if err := shown.check(kind); err != nil {
 		return err
 	}
-	if kind == Manager {
+	if s.shows("order") {
 		return checkOrder(v.Order, len(v.Anchors), len(v.Candidates), v.Keep)
 	}
 	return nil
@@ -55,37 +53,35 @@ type counts struct{ rubrics, anchors, candidates, ranked, winners int }
 // check holds what is given to render and what is read back to the same rules.
 func (c counts) check(kind Kind) error {
 	s := kinds[kind]
+	wrong := func(field, need string, got int) error {
+		return fault.New(fault.InvalidValue, field, "a call of kind %s needs %s, got %d", kind, need, got)
+	}
 	switch {
-	case s.rubrics == one && c.rubrics != 1:
-		return fmt.Errorf("%w: Rubrics: %s takes exactly one, got %d", ErrVars, kind, c.rubrics)
-	case s.rubrics == many && c.rubrics == 0:
-		return fmt.Errorf("%w: Rubrics: %s needs at least one", ErrVars, kind)
-	case s.anchors && c.anchors == 0:
-		return fmt.Errorf("%w: Anchors: %s needs at least one", ErrVars, kind)
+	case s.shows("rubric") && c.rubrics != 1:
+		return wrong("rubrics", "exactly 1", c.rubrics)
+	case s.shows("rubrics") && c.rubrics == 0:
+		return wrong("rubrics", "at least 1", c.rubrics)
+	case s.shows("anchors") && c.anchors == 0:
+		return wrong("anchors", "at least 1", c.anchors)
 	case s.candidates == one && c.candidates != 1:
-		return fmt.Errorf("%w: Candidates: %s takes exactly one, got %d", ErrVars, kind, c.candidates)
+		return wrong("candidates", "exactly 1", c.candidates)
 	case s.candidates == two && c.candidates != 2:
-		return fmt.Errorf("%w: Candidates: %s takes exactly two, got %d", ErrVars, kind, c.candidates)
-	case s.candidates == many && c.candidates == 0 && kind != Manager:
-		return fmt.Errorf("%w: Candidates: %s needs at least one", ErrVars, kind)
-	case kind == Rubrics && c.ranked == 0:
-		return fmt.Errorf("%w: Ranked: %s needs at least one", ErrVars, kind)
-	case kind == Select && (c.winners < 1 || c.winners > c.candidates):
-		return fmt.Errorf("%w: Winners: %d is not between 1 and the %d candidates", ErrVars, c.winners, c.candidates)
+		return wrong("candidates", "exactly 2", c.candidates)
+	case s.candidates == many && c.candidates == 0:
+		return wrong("candidates", "at least 1", c.candidates)
+	case s.shows("ranked") && c.ranked == 0:
+		return wrong("ranked", "at least 1", c.ranked)
+	case s.shows("winners") && (c.winners < 1 || c.winners > c.candidates):
+		return wrong("winners", fmt.Sprintf("1 to %d", c.candidates), c.winners)
 	}
 	return nil
 }
 
 func checkQuery(q query.Prompt) error {
 	if q.Empty() {
-		return fmt.Errorf("%w: Query: must not be empty", ErrVars)
+		return fault.New(fault.MissingField, "query", "must not be empty")
 	}
-	for i, m := range q.Messages {
-		if !query.ValidRole(m.Role) {
-			return fmt.Errorf("%w: query[%d].role: %q: want 1 to 32 letters, digits, _ or -", ErrVars, i, m.Role)
-		}
-	}
-	return nil
+	return q.CheckRoles()
 }
 
 // checkOrder wants every id of the manager's order to be one of those shown,
@@ -100,12 +96,12 @@ func checkOrder(order []string, anchors, candidates, keep int) error {
 	}
 	for i, id := range order {
 		if !shown[id] {
-			return fmt.Errorf("%w: Order[%d]: %q is not shown, or listed twice", ErrVars, i, id)
+			return fault.New(fault.InvalidValue, fmt.Sprintf("order[%d]", i), "%q is not shown, or listed twice", id)
 		}
 		delete(shown, id)
 	}
 	if keep < 1 || keep > len(order) {
-		return fmt.Errorf("%w: Keep: %d is not between 1 and the %d ids of Order", ErrVars, keep, len(order))
+		return fault.New(fault.InvalidValue, "keep", "must be 1 to %d, the ids of the order, got %d", len(order), keep)
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ def prompt_template(kind: str) -> str:
     - ``fine`` (RankBuffer, Listwise): ``{{query}} {{rubrics}} {{candidates}} [{{n}}
       {{candidate_ids}}]``
     - ``manager`` (RankBuffer with ``manager``): ``{{query}} {{rubrics}} {{anchors}}
-      {{candidates}} {{order}} {{lookahead}} {{keep}} [{{k}} {{n}}]``; ``{{if lookahead}}``
-      to ``{{end}}`` shows only where there is one
+      {{candidates}} {{order}} {{lookahead}} {{keep}} [{{k}} {{n}}]``; ``{{lookahead}}``
+      brings its heading along and is nothing where there are no upcoming rollouts
     - ``score`` (Pointwise, Implicit), ``label`` (GenRM): ``{{query}} {{rubrics}}
       {{candidate}}``
     - ``rubric_score`` (Explicit, GDPO): ``{{query}} {{rubric}} {{candidate}}``

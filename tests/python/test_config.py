@@ -135,7 +135,7 @@ def test_votes_that_cannot_differ_are_warned_of() -> None:
         ({"max_groups": -1}, "max_groups: -1 is below 1"),
         ({"prompts": {"coarsest": "/dev/null"}}, "coarsest: .*the kinds are coarse, coarse_order"),
         ({"prompts": {"coarse": "/nonexistent/template"}}, "/nonexistent/template"),
-        ({"prompts": {"coarse": "Place {{candidate}}."}}, "want the path of a file that holds the"),
+        ({"prompts": {"coarse": "Place {{candidate}}."}}, "give the path of a file that holds the"),
         (
             {"prompts": {"coarse": 3}},
             r"prompts\.coarse: must be the path of a template file, got int",
