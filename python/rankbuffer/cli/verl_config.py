@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ..methods import METHODS
 from ..verl.config.overrides import check, overrides
-from .common.options import Commands, UsageError, add_command, option, positive
+from .common.method import add_method, method_of
+from .common.options import Commands, UsageError, add_command, positive
 
 _EPILOG = """\
 Examples:
@@ -35,17 +35,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--api-key-env", metavar="VARIABLE", help="Environment variable that holds the judge's key."
     )
-    parser.add_argument(
-        "--method", default="rankbuffer", choices=list(METHODS), help="Reward method."
-    )
-    parser.add_argument(
-        "--option",
-        action="append",
-        type=option,
-        default=[],
-        metavar="NAME=VALUE",
-        help="Option of the method. Repeat it for several.",
-    )
+    add_method(parser)
     parser.add_argument(
         "--batch", type=positive, default=64, help="data.train_batch_size (default 64)."
     )
@@ -83,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     lines = overrides(
         base_url=args.base_url,
         model=args.model,
-        method=args.method,
+        method=method_of(args).name,
         options=dict(args.option),
         batch=args.batch,
         n=args.n,

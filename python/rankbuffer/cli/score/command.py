@@ -7,18 +7,17 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from ..._version import __version__
-from ...errors import ConfigError, InputError
+from ...errors import InputError
 from ...jsonl import read_jsonl
-from ...methods import METHODS, Method, method_from_dict
 from ...replay import find_replay, qualities, read_replay
 from ...scorer import Scorer
 from ..common.failures import JudgeGone, Reasons, add_max_failures
 from ..common.files import check_output, locked, settle
 from ..common.judge import add_judge, identity, judge_of, require_judge
-from ..common.options import Commands, UsageError, add_command, option
+from ..common.method import add_method, method_of
+from ..common.options import Commands, UsageError, add_command
 from ..common.row_log import Checkpoint, RowLog
 from .groups import SAMPLE_GROUPS, Survey, find_groups, survey
 from .scoring import Batch, Interrupted, score_all, score_failed_again
@@ -55,21 +54,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--out", required=True, metavar="OUT", help="File of results (.jsonl) to write."
     )
-    parser.add_argument(
-        "--method",
-        default="rankbuffer",
-        metavar="NAME",
-        help=f"Reward method (default rankbuffer): one of {', '.join(METHODS)}.",
-    )
-    parser.add_argument(
-        "--option",
-        type=option,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="Option of the method, such as k0=7. Repeat it for several; "
-        "`rankbuffer methods NAME` lists them.",
-    )
+    add_method(parser)
     parser.add_argument(
         "--data",
         metavar="REPLAY",
@@ -93,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.sim is None and data is not None:
         raise UsageError("--data goes with --sim")
     check_output(out)
-    method = _method(args.method, args.option)
+    method = method_of(args)
     judge = judge_of(args, lambda: qualities(read_replay(find_replay(data or ""))))
     state = out.with_name(out.name + ".rankbuffer")
     log = RowLog(out, state)
@@ -138,18 +123,6 @@ def run(args: argparse.Namespace) -> int:
             if args.retry_failed:
                 asyncio.run(score_failed_again(batch))
     return _report(out)
-
-
-def _method(name: str, options: list[tuple[str, Any]]) -> Method:
-    given = dict(options)
-    if len(given) < len(options):
-        raise UsageError("--option: the same name twice")
-    if "name" in given:
-        raise UsageError("--option: the name of the method goes into --method")
-    try:
-        return method_from_dict({**given, "name": name})
-    except ConfigError as error:
-        raise UsageError(str(error)) from None
 
 
 def _resume(log: RowLog, newest: Checkpoint | None, found: Survey, groups: Path) -> int:
