@@ -15,6 +15,7 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/rank"
+	"github.com/rankbuffer/rankbuffer/core/rank/methods"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
@@ -54,7 +55,7 @@ func New(configJSON []byte) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}
-	method, err := rank.New(cfg.Method)
+	method, err := methods.New(cfg.Method)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	}

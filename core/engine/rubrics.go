@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
-	"github.com/rankbuffer/rankbuffer/core/rank"
+	"github.com/rankbuffer/rankbuffer/core/rubrics"
 )
 
 // Rubrics has the judge write rubrics for a query from its ranked responses and
@@ -31,11 +31,11 @@ func (e *Engine) Rubrics(ctx context.Context, queryJSON []byte) ([]byte, error) 
 	defer cancel()
 	stop := context.AfterFunc(e.ctx, cancel)
 	defer stop()
-	rubrics, err := rank.GenerateRubrics(ctx, e.env, q)
+	written, err := rubrics.Write(ctx, e.env.Judge, e.env.Templates, q)
 	switch {
 	case err == nil:
-		return json.Marshal(rubrics)
-	case errors.Is(err, rank.ErrNoRanked), errors.Is(err, fault.InvalidValue), errors.Is(err, fault.MissingField):
+		return json.Marshal(written)
+	case errors.Is(err, fault.MissingField), errors.Is(err, fault.InvalidValue):
 		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, fmt.Errorf("engine: %w: %w", ErrCancelled, err)

@@ -115,5 +115,5 @@ func (e *Engine) warnings() []string {
 	if e.judge.config.Type == options.TypeSimulated {
 		return nil
 	}
-	return rank.Warnings(e.method, e.judge.config.Temperature)
+	return e.method.Warnings(e.judge.config.Temperature)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
@@ -66,7 +67,7 @@ func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 	}
 	err = f.add(index, r.apply(f.spec.response(index, r.Text)))
 	switch {
-	case errors.Is(err, rank.ErrLate):
+	case errors.Is(err, fault.GroupEnded):
 		return fmt.Errorf("engine: %w: group %s: %w", ErrEnded, f.id, err)
 	case err != nil:
 		return fmt.Errorf("engine: %w: group %s: %w", ErrInvalid, f.id, err)

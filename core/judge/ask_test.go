@@ -65,7 +65,7 @@ func TestAsk(t *testing.T) {
 		{"good", []answer{said(`{"position": 2}`)}, 2, "", "", ends{1, 1, 0, 0}},
 		{"malformed, then good", []answer{said(`about 2`), said(`{"position": 2}`)}, 2, "", "", ends{2, 1, 1, 0}},
 		{"out of range, then good", []answer{said(`{"position": 7}`), said(`{"position": 2}`)}, 2, "", "", ends{2, 1, 1, 0}},
-		{"malformed twice", []answer{said(`about 2`), said(`{"position": 9}`)}, 0, judge.Failed, "coarse: the judge was asked again after its first answer failed (the answer holds no usable verdict: no JSON object", ends{2, 0, 1, 1}},
+		{"malformed twice", []answer{said(`about 2`), said(`{"position": 9}`)}, 0, judge.Failed, "the judge was asked again after its first answer failed (the answer holds no usable verdict: no JSON object", ends{2, 0, 1, 1}},
 		{"empty, then good at the retry", []answer{said(""), said(`{"position": 2}`)}, 2, "", "", ends{2, 1, 1, 0}},
 		{"empty twice, then good at the re-ask", []answer{said(""), said(""), said(`{"position": 2}`)}, 2, "", "", ends{3, 1, 2, 0}},
 		{"empty for ever", []answer{said("")}, 0, judge.Failed, "the answer is empty", ends{4, 0, 3, 1}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
@@ -33,10 +34,11 @@ func newAsker(s Spec, env Env) asker {
 	return asker{env: env, affinity: h.Sum64(), tally: new(ledger.Ledger)}
 }
 
-// ask renders one question, sends it and parses the answer. Query and rubrics
-// are filled in unless the caller set them; shape may set the request's seed or
-// ask for log-probabilities, nil leaves the defaults.
-func ask[T any](ctx context.Context, g *Group, kind prompt.Kind, v prompt.Vars,
+// Ask renders one question, sends it and parses the answer. The query is filled
+// in, and its rubrics unless v has some; shape may set the request's seed or ask
+// for log-probabilities, nil leaves the defaults. The error names the kind of
+// call.
+func Ask[T any](ctx context.Context, g *Group, kind prompt.Kind, v prompt.Vars,
 	shape func(*judge.Request), parse func(judge.Reply) (T, error)) (T, error) {
 	v.Query = g.Query.Prompt
 	if v.Rubrics == nil {
@@ -51,9 +53,33 @@ func ask[T any](ctx context.Context, g *Group, kind prompt.Kind, v prompt.Vars,
 	if shape != nil {
 		shape(&req)
 	}
-	answer, err := judge.Ask(ctx, g.asker.env.Judge, req, parse)
-	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		err = &judge.Error{Failure: judge.TimedOut, Err: fmt.Errorf("the group's time ran out (deadline_ms, judge.group_timeout_s): %w", err)}
+	var answer T
+	send := func() (err error) {
+		answer, err = judge.Ask(ctx, g.asker.env.Judge, req, parse)
+		return err
 	}
-	return answer, err
+	if req.TopLogProbs > 0 {
+		err = g.asker.env.LogProbs.guard(ctx, send)
+	} else {
+		err = send()
+	}
+	if err == nil {
+		return answer, nil
+	}
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = &judge.Error{Failure: judge.TimedOut, Err: fault.New(fault.GroupTimeout, "judge.group_timeout",
+			"the group's time (this option, or the group's deadline) ran out")}
+	}
+	return answer, fmt.Errorf("%s call: %w", kind, err)
+}
+
+// Repeat makes a request the i-th of several that ask the same thing: each sets
+// its own seed, so that they are independent answers and no cache gives one for
+// all. A request that stands alone keeps the judge's configured seed.
+func (g *Group) Repeat(i, several int) func(*judge.Request) {
+	if several == 1 {
+		return nil
+	}
+	seed := g.Seed + int64(i)
+	return func(r *judge.Request) { r.Seed = &seed }
 }

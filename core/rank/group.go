@@ -1,16 +1,14 @@
 package rank
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/rankbuffer/rankbuffer/core/judge"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
@@ -24,24 +22,23 @@ type Response struct {
 // Candidate is a distinct answer the judge may see. Without dedupe every
 // response is its own candidate.
 type Candidate struct {
-	ID   string // hash of the text, then the response's index if not deduplicated
-	Text string // the answer alone, reasoning stripped
-
-	members []int // indices of the responses with this answer; complete once all arrived
+	ID      string // hash of the text, then the response's index if not deduplicated
+	Text    string // the answer alone, reasoning stripped
+	Members []int  // indices of the responses with this answer; complete once all arrived
 }
 
-// index is the candidate's place in the group, known once all have arrived.
-func (c *Candidate) index() int { return slices.Min(c.members) }
+// Index is the candidate's place in the group, known once all have arrived.
+func (c *Candidate) Index() int { return slices.Min(c.Members) }
 
-// size is how many responses gave this answer, known once all have arrived.
-func (c *Candidate) size() float64 { return float64(len(c.members)) }
+// Size is how many responses gave this answer, known once all have arrived.
+func (c *Candidate) Size() float64 { return float64(len(c.Members)) }
 
 // Group is one group under judgement. Responses may arrive while the method is
 // already running; a whole group is one whose responses all came first.
 type Group struct {
 	Spec
 	asker     asker
-	common    Common
+	options   Options
 	reasoning reward.Reasoning
 
 	mu         sync.Mutex // guards what follows
@@ -50,7 +47,7 @@ type Group struct {
 	byID       map[string]*Candidate
 	failures   map[*Candidate]Status
 	partial    bool
-	told       string // the failure that the result names
+	told       error // the failure that the result names
 	remarks    map[string]any
 	closed     bool
 	arrived    chan struct{} // closed and replaced at every arrival
@@ -64,18 +61,18 @@ type slot struct {
 	cand   *Candidate // nil for empty and ineligible ones
 }
 
+// unjudged reports whether the response never reaches the judge.
+func (s slot) unjudged() bool { return s.status == Empty || s.status == Ineligible }
+
 // NewGroup makes a group that waits for spec.Size responses.
 // Spec.Buffer and Spec.Epoch may still be set until the method runs.
-func NewGroup(spec Spec, common Common, reasoning reward.Reasoning, env Env) *Group {
+func NewGroup(spec Spec, options Options, reasoning reward.Reasoning, env Env) *Group {
 	return &Group{
-		Spec: spec, asker: newAsker(spec, env), common: common, reasoning: reasoning,
+		Spec: spec, asker: newAsker(spec, env), options: options, reasoning: reasoning,
 		slots: make([]slot, spec.Size), byID: map[string]*Candidate{},
 		failures: map[*Candidate]Status{}, arrived: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
-
-// ErrLate is wrapped when a response comes for a group that takes no more.
-var ErrLate = errors.New("came after the group was closed")
 
 // Add puts a response in its place; the group closes when all places are taken.
 func (g *Group) Add(index int, r Response) error {
@@ -83,17 +80,17 @@ func (g *Group) Add(index int, r Response) error {
 	defer g.mu.Unlock()
 	switch {
 	case index < 0 || index >= len(g.slots):
-		return fmt.Errorf("index %d is outside the group of %d", index, len(g.slots))
+		return fault.New(fault.InvalidValue, "index", "need a number from 0 to %d, got %d", len(g.slots)-1, index)
 	case g.closed:
-		return fmt.Errorf("response %d %w", index, ErrLate)
+		return fault.New(fault.GroupEnded, "", "response %d came after the group was closed", index)
 	case g.slots[index].status != "":
-		return fmt.Errorf("response %d was already added", index)
+		return fault.New(fault.InvalidValue, "index", "response %d was already added", index)
 	}
-	s := slot{status: OK, format: reward.Format(g.common.FormatCheck, r.Text)}
+	s := slot{status: OK, format: reward.Format(g.options.FormatCheck, r.Text)}
 	if r.Format != nil {
 		s.format = *r.Format
 	}
-	answer := g.reasoning.Answer(r.Text)
+	answer := g.Answer(r.Text)
 	switch {
 	case r.Ineligible:
 		s.status = Ineligible
@@ -112,7 +109,7 @@ func (g *Group) Add(index int, r Response) error {
 
 func (g *Group) candidate(answer string, index int) *Candidate {
 	id := contentID(answer)
-	if !g.common.Dedupe {
+	if !g.options.Dedupe {
 		id = fmt.Sprintf("%s/%06d", id, index)
 	}
 	c := g.byID[id]
@@ -121,7 +118,7 @@ func (g *Group) candidate(answer string, index int) *Candidate {
 		g.byID[id] = c
 		g.candidates = append(g.candidates, c)
 	}
-	c.members = append(c.members, index)
+	c.Members = append(c.Members, index)
 	return c
 }
 
@@ -131,10 +128,11 @@ func contentID(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// outsider is a text from outside the group that candidates are compared with.
-func outsider(text string) *Candidate { return &Candidate{ID: contentID(text), Text: text} }
+// Outsider is a text from outside the group that candidates are compared with.
+func Outsider(text string) *Candidate { return &Candidate{ID: contentID(text), Text: text} }
 
-var errMissing = errors.New("not every expected response came")
+// Answer is what a judge may see of a text: what follows its reasoning.
+func (g *Group) Answer(text string) string { return g.reasoning.Answer(text) }
 
 // Close ends the arrivals; places still open take the given status. It reports
 // whether any were.
@@ -148,7 +146,7 @@ func (g *Group) Close(missing Status) bool {
 		}
 	}
 	if open {
-		g.note(errMissing)
+		g.note(fault.New(fault.Missing, "", "not every expected response came"))
 	}
 	g.end()
 	g.wake()
@@ -172,87 +170,6 @@ func (g *Group) wake() {
 	g.arrived = make(chan struct{})
 }
 
-// next waits for the i-th candidate; false means there will be none.
-func (g *Group) next(ctx context.Context, i int) (c *Candidate, ok bool) {
-	g.await(ctx, func() bool {
-		if i < len(g.candidates) {
-			c, ok = g.candidates[i], true
-		}
-		return ok
-	})
-	return c, ok
-}
-
-// leader waits for the first response that is not empty, by the order of the
-// group and not of arrival; false means there is none.
-func (g *Group) leader(ctx context.Context) (c *Candidate, ok bool) {
-	g.await(ctx, func() bool {
-		for _, s := range g.slots {
-			if s.status == "" || s.cand != nil {
-				c, ok = s.cand, s.cand != nil
-				return ok
-			}
-		}
-		return false
-	})
-	return c, ok
-}
-
-// await returns when what it waits for is there, when no more responses can
-// come or when the context ends. ready is called with mu held.
-func (g *Group) await(ctx context.Context, ready func() bool) {
-	for {
-		g.mu.Lock()
-		done, arrived := ready() || g.closed, g.arrived
-		g.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-arrived:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// All waits for every response and returns the candidates ordered by ID.
-func (g *Group) All(ctx context.Context) ([]*Candidate, error) {
-	for i := 0; ; i++ {
-		if _, ok := g.next(ctx, i); !ok {
-			break
-		}
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		return nil, context.Cause(ctx)
-	}
-	all := slices.Clone(g.candidates)
-	slices.SortFunc(all, func(a, b *Candidate) int { return strings.Compare(a.ID, b.ID) })
-	return all, nil
-}
-
-// Fail records that a call about these candidates has no usable answer. They
-// take no part in the ranking and the group changes no buffer.
-func (g *Group) Fail(err error, cs ...*Candidate) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	status := Status(judge.FailureOf(err))
-	for _, c := range cs {
-		g.failures[c] = worse(status, g.failures[c])
-	}
-	g.note(err)
-}
-
-// FailCall records a failed call that no single candidate answers for.
-func (g *Group) FailCall(err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.partial = true
-	g.note(err)
-}
-
 // Remark adds to the result's detail.
 func (g *Group) Remark(key string, value any) {
 	g.mu.Lock()
@@ -261,18 +178,4 @@ func (g *Group) Remark(key string, value any) {
 		g.remarks = map[string]any{}
 	}
 	g.remarks[key] = value
-}
-
-func (g *Group) note(err error) {
-	// Of several failures the same one is told however the calls interleave.
-	if text := err.Error(); g.told == "" || text < g.told {
-		g.told = text
-	}
-}
-
-// Failed reports whether the candidate has failed.
-func (g *Group) Failed(c *Candidate) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.failures[c] != ""
 }

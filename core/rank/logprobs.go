@@ -6,36 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
-	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
-	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
-
-// The number of alternatives asked for at each answer token. OpenAI and vLLM
-// allow 20 at most; after written reasoning, where every token carries them,
-// fewer keep the answer small, and both labels are among the likeliest anyway.
-const (
-	alternatives         = 20
-	alternativesReasoned = 5
-)
-
-// askProbability asks a question whose answer is read from token
-// log-probabilities.
-func askProbability(ctx context.Context, g *Group, kind prompt.Kind, v prompt.Vars,
-	shape func(*judge.Request), parse func(judge.Reply) (float64, error)) (p float64, err error) {
-	err = g.asker.env.LogProbs.guard(ctx, func() error {
-		p, err = ask(ctx, g, kind, v, func(r *judge.Request) {
-			if r.TopLogProbs = alternatives; kind == prompt.Reasoned {
-				r.TopLogProbs = alternativesReasoned
-			}
-			if shape != nil {
-				shape(r)
-			}
-		}, parse)
-		return err
-	})
-	return p, err
-}
 
 // LogProbs finds out, once for a judge, whether its endpoint gives token
 // log-probabilities: the first call that needs them goes alone, and if it comes

@@ -33,8 +33,8 @@ func (g *Group) random(sorted []*Candidate, purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])))
 }
 
-// texts are the candidates' answers in the given order.
-func texts(cs []*Candidate) []string {
+// Texts are the candidates' answers in the given order.
+func Texts(cs []*Candidate) []string {
 	out := make([]string, len(cs))
 	for i, c := range cs {
 		out[i] = c.Text
@@ -42,8 +42,8 @@ func texts(cs []*Candidate) []string {
 	return out
 }
 
-// pick returns cs[i] for each i of order.
-func pick(cs []*Candidate, order []int) []*Candidate {
+// Pick returns cs[i] for each i of order.
+func Pick(cs []*Candidate, order []int) []*Candidate {
 	out := make([]*Candidate, len(order))
 	for k, i := range order {
 		out[k] = cs[i]

@@ -1,7 +1,8 @@
-// Package rank turns a group of responses to one query into rewards. Each
-// reward method is one file named after it and one row of the registry; what
-// all methods share (empty and identical responses, failures, format reward,
-// advantages) is done once, around them.
+// Package rank says what a reward method and a group are, and turns a group of
+// responses to one query into rewards. What all methods share (empty and
+// identical responses, failures, format reward, advantages) is done once, around
+// them. The methods are in core/rank/methods, the calls that several of them make
+// in core/rank/calls. README.md tells how to write one.
 package rank
 
 import (
@@ -12,17 +13,22 @@ import (
 )
 
 // Method is one way to reward a group. Implementations hold options only and
-// are safe for concurrent use.
+// are safe for concurrent use. Whatever embeds Options has all but Rank.
 type Method interface {
+	// Shared returns the options every method has.
+	Shared() Options
+	// Validate names the first option that cannot be used.
+	Validate() error
+	// Warnings names options that are likely a mistake with a judge of the given
+	// temperature, and says what to do.
+	Warnings(temperature float64) []string
 	// Check refuses a group the method cannot judge, naming the field, before
 	// any call is paid for. Responses are not known yet.
 	Check(s Spec) error
 	// Rank judges the group. It must not depend on the order in which responses
-	// arrive. Failed calls are reported with Group.Fail and Outcome.Partial; the
+	// arrive. Failed calls are reported with Group.Fail and Group.FailCall; the
 	// error is for what makes the whole group meaningless (a cancelled context).
 	Rank(ctx context.Context, g *Group) (Outcome, error)
-	// Shared returns the options every method has.
-	Shared() Common
 }
 
 // Starter is a Method that keeps a buffer per query.
@@ -51,5 +57,4 @@ type Outcome struct {
 	Positions []*int         // coarse position 0..K, nil where there is none
 	Progress  []*float64     // share of initial anchors below, nil where unknown
 	Buffer    *buffer.Buffer // what the buffer becomes if nothing failed; nil leaves it
-	Partial   bool           // a call failed that no single response answers for
 }

@@ -2,12 +2,12 @@ package rank
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
+	"slices"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -42,9 +42,11 @@ type Result struct {
 	Tokens        judge.Usage    `json:"tokens"`
 	FirstShown    *FirstShown    `json:"first_shown,omitempty"` // of the calls that compare candidates
 	LatencyMS     float64        `json:"latency_ms"`
-	RewardStd     float64        `json:"reward_std"` // ddof 1
-	Applied       bool           `json:"applied"`    // it changed its query's buffer
-	Error         string         `json:"error,omitempty"`
+	RewardStd     float64        `json:"reward_std"`              // ddof 1
+	Applied       bool           `json:"applied"`                 // it changed its query's buffer
+	Error         string         `json:"error,omitempty"`         // the first failure in full
+	ErrorCode     fault.Code     `json:"error_code,omitempty"`    // its code
+	ErrorSummary  string         `json:"error_summary,omitempty"` // it in our own words, safe to log
 	Detail        map[string]any `json:"detail,omitempty"`
 }
 
@@ -75,7 +77,7 @@ func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *
 		out.Buffer = nil
 	}
 	if policy == FailRaise && res.GroupStatus != OK {
-		return res, nil, fmt.Errorf("rank: group %s: %s", res.GroupStatus, res.Error)
+		return res, nil, fmt.Errorf("the group's status is %q: %w", res.GroupStatus, g.told)
 	}
 	return res, out.Buffer, nil
 }
@@ -84,7 +86,7 @@ func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *
 func run(ctx context.Context, m Method, g *Group) (out Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
+			err = panicError(r)
 		}
 	}()
 	return m.Rank(ctx, g)
@@ -127,7 +129,10 @@ func (g *Group) complete(m Method, out Outcome) Result {
 	for k, i := range known {
 		res.Rewards[i], res.Ranks[i] = total[k], ranks[k]
 	}
-	res.GroupStatus, res.Error = g.groupStatus(res.Status, out.Partial)
+	if res.GroupStatus = g.groupStatus(res.Status); res.GroupStatus != OK {
+		first := fault.From(g.told)
+		res.Error, res.ErrorCode, res.ErrorSummary = g.told.Error(), first.Code, first.Summary()
+	}
 	if res.GroupStatus == GroupFailed { // nobody was judged: no one may gain by a format reward either
 		for i := range res.Rewards {
 			res.Rewards[i] = mean
@@ -146,45 +151,23 @@ func (g *Group) statusOf(s slot, r float64) Status {
 		return failed
 	}
 	if math.IsNaN(r) || math.IsInf(r, 0) {
-		g.note(errors.New("internal error: reward is not a finite number"))
+		g.note(fault.New(fault.Internal, "", "internal error: the reward is not a finite number"))
 		return JudgeFailed
 	}
 	return s.status
 }
 
-func (g *Group) groupStatus(statuses []Status, partial bool) (Status, string) {
-	judged, failed := 0, 0
-	for _, s := range statuses {
-		switch {
-		case s == OK:
-			judged++
-		case s.Failed():
-			failed++
-		}
-	}
+// groupStatus sums up the statuses of the responses.
+func (g *Group) groupStatus(statuses []Status) Status {
+	failed := slices.ContainsFunc(statuses, Status.Failed)
 	switch {
-	case failed > 0 && judged == 0:
-		return GroupFailed, g.told
-	case failed > 0 || partial || g.partial:
-		return Partial, g.told
+	case failed && !slices.Contains(statuses, OK):
+		return GroupFailed
+	case failed || g.partial:
+		return Partial
 	default:
-		return OK, ""
+		return OK
 	}
-}
-
-// unhurt reports whether nothing has failed so far.
-func (g *Group) unhurt() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.partial || len(g.failures) > 0 {
-		return false
-	}
-	for _, s := range g.slots {
-		if s.status.Failed() {
-			return false
-		}
-	}
-	return true
 }
 
 func orMake[T any](xs []T, n int) []T {

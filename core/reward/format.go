@@ -1,8 +1,9 @@
 package reward
 
 import (
-	"fmt"
 	"strings"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 // ThinkAnswer is the format check of RRC and Tournament-GRPO: reasoning in
@@ -11,10 +12,7 @@ const ThinkAnswer = "think_answer"
 
 // CheckFormatName refuses a format check that does not exist.
 func CheckFormatName(name string) error {
-	if name == "" || name == ThinkAnswer {
-		return nil
-	}
-	return fmt.Errorf("format_check: %q is not one of null, %q", name, ThinkAnswer)
+	return fault.OneOf("format_check", name, "", ThinkAnswer)
 }
 
 // Format scores the raw response (reasoning included) 1 or 0 by the named

@@ -1,5 +1,5 @@
 // Package layers holds the one rule about the shape of the Go code: data flows
-// one way, python -> capi -> core/engine -> core/rank -> core/judge, core/prompt,
+// one way, python -> capi -> core/engine -> core/rank/methods -> core/rank -> core/judge, core/prompt,
 // core/buffer, core/reward, and only the engine imports what reads and writes files.
 package layers
 
@@ -42,11 +42,12 @@ var layers = []struct {
 	// The simulated judge answers as a model would, so it knows the selection
 	// rule a model is told about, and what a judge is not shown.
 	{"core/judge/sim", []string{"core/prompt", "core/buffer", "core/reward", "core/judge"}},
+	{"core/rubrics", []string{"core/prompt", "core/judge", "core/judge/verdict"}},
 	{"core/rank", []string{"core/prompt", "core/buffer", "core/reward", "core/judge/ledger", "core/judge", "core/judge/verdict"}},
 	{"core/rank/calls", []string{"core/prompt", "core/reward", "core/judge", "core/judge/verdict", "core/rank"}},
 	{"core/rank/methods", []string{"core/prompt", "core/buffer", "core/reward", "core/judge", "core/judge/verdict", "core/rank", "core/rank/calls"}},
 	{"core/engine", []string{"core/prompt", "core/buffer", "core/reward", "core/checkpoint", "core/judge/ledger", "core/judge", "core/judge/options",
-		"core/judge/verdict", "core/judge/stack", "core/judge/openai", "core/judge/sim", "core/rank", "core/rank/methods"}},
+		"core/judge/verdict", "core/judge/stack", "core/judge/openai", "core/judge/sim", "core/rank", "core/rank/methods", "core/rubrics"}},
 	{"capi", []string{"core/judge/sim", "core/engine"}},
 }
 

@@ -1,0 +1,36 @@
+package methods
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/rankbuffer/rankbuffer/core/rank"
+	"github.com/rankbuffer/rankbuffer/core/rank/calls"
+)
+
+// Implicit scores each response alone, one score z of 0 to 10 by all rubrics
+// together, and rewards z/10, or z where Scale is 10 (Tournament-GRPO, implicit
+// scoring). The scale is absolute, so validation groups and single responses are
+// scored the same way.
+//
+// Rewards lie in [0, Scale]. One round; one call a distinct response.
+type Implicit struct {
+	rank.Options
+	Scale scale `json:"scale"`
+}
+
+func newImplicit() rank.Method { return &Implicit{Options: rank.Defaults("implicit", 1), Scale: 1} }
+
+// Validate implements rank.Method.
+func (m *Implicit) Validate() error {
+	return cmp.Or(m.Scale.check(), m.Options.Validate())
+}
+
+// Rank implements rank.Method.
+func (m *Implicit) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error) {
+	scores, err := calls.Scores(ctx, g)
+	if err != nil {
+		return rank.Outcome{}, err
+	}
+	return rank.Outcome{Rewards: g.Spread(func(c *rank.Candidate) float64 { return m.Scale.of(scores[c]) }, 0)}, nil
+}

@@ -1,0 +1,79 @@
+package rank
+
+import (
+	"github.com/rankbuffer/rankbuffer/core/reward"
+)
+
+// Tier is a set of candidates the ranking does not tell apart.
+type Tier []*Candidate
+
+// Spread gives every response the value of its candidate, and empty and
+// ineligible ones the value for empty. Call it once all responses have arrived.
+func (g *Group) Spread(value func(*Candidate) float64, empty float64) []float64 {
+	out := make([]float64, len(g.slots))
+	for i, s := range g.slots {
+		switch {
+		case s.cand != nil:
+			out[i] = value(s.cand)
+		case s.unjudged():
+			out[i] = empty
+		}
+	}
+	return out
+}
+
+// LinearRewards maps an order of candidates, worst tier first, onto [-1, 1] over
+// all responses that can be ranked: m empty ones take the m lowest ranks and are
+// each rewarded as rank 0, identical ones and members of a tier share their
+// average rank, failed ones are left out.
+func (g *Group) LinearRewards(tiers []Tier) []float64 {
+	return g.RankRewards(tiers, reward.Linear, -1)
+}
+
+// RankRewards does the same with any reward of rank q among n responses; empty
+// is that of the lowest rank.
+func (g *Group) RankRewards(tiers []Tier, of func(q float64, n int) float64, empty float64) []float64 {
+	empties, n := g.Empties(), 0
+	members := make([][]int, len(tiers))
+	for t, tier := range tiers {
+		for _, c := range tier {
+			if !g.Failed(c) {
+				members[t] = append(members[t], c.Members...)
+			}
+		}
+		n += len(members[t])
+	}
+	ranks := reward.TierRanks(members, empties)
+	out := make([]float64, len(g.slots))
+	for i, s := range g.slots {
+		if rank, ok := ranks[i]; ok {
+			out[i] = of(rank, n+empties)
+		} else if s.unjudged() {
+			out[i] = empty
+		}
+	}
+	return out
+}
+
+// Judged lists the responses that have or will have a reward of their own: all
+// but the failed ones.
+func (g *Group) Judged() []int {
+	var out []int
+	for i, s := range g.slots {
+		if !s.status.Failed() && (s.cand == nil || !g.Failed(s.cand)) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Empties counts the responses that never reach the judge.
+func (g *Group) Empties() int {
+	n := 0
+	for _, s := range g.slots {
+		if s.unjudged() {
+			n++
+		}
+	}
+	return n
+}
