@@ -20,9 +20,10 @@ import ctypes
 import json
 import os
 import threading
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .errors import ForkedError, InputError, LibraryError, from_library
 
@@ -32,219 +33,129 @@ ABI_VERSION: Final = 1
 # than other threads should have to wait for the GIL.
 _LARGE: Final = 8 * 1024
 
-_HandleOut = POINTER(c_uint64)
-_TextOut = POINTER(c_void_p)
 
-# Calls that never block, made with the GIL held.
-_QUICK: Final[dict[str, tuple[Any, list[Any]]]] = {
-    "rb_abi_version": (c_uint32, []),
-    "rb_version": (c_char_p, []),
-    "rb_last_error": (c_char_p, []),
-    "rb_free": (None, [c_void_p]),
-    "rb_prompt_template": (c_int32, [c_char_p, _TextOut]),
-    "rb_buffer_create": (c_int32, [c_uint64, c_char_p]),
-    "rb_cancel": (c_int32, [c_uint64, c_uint64]),
-    "rb_event_fd": (c_int32, [c_uint64, POINTER(c_int32)]),
-    "rb_poll": (c_int32, [c_uint64, _TextOut]),
-    "rb_score_submit": (c_int32, [c_uint64, c_char_p, _HandleOut]),
-    "rb_group_open": (c_int32, [c_uint64, c_char_p, c_int32, _HandleOut]),
-    "rb_group_add": (c_int32, [c_uint64, c_uint64, c_int32, c_char_p]),
-    "rb_group_close": (c_int32, [c_uint64, c_uint64]),
-    "rb_handles_open": (c_int32, []),
-}
-
-# Calls that wait, read files or copy much, made without the GIL.
-_SLOW: Final[dict[str, tuple[Any, list[Any]]]] = {
-    "rb_scorer_new": (c_int32, [c_char_p, _HandleOut]),
-    "rb_scorer_close": (c_int32, [c_uint64, c_int64]),
-    "rb_judge_check": (c_int32, [c_uint64, c_int64]),
-    "rb_rubrics_write": (c_int32, [c_uint64, c_char_p, _TextOut]),
-    "rb_buffer_create": _QUICK["rb_buffer_create"],
-    "rb_buffer_get": (c_int32, [c_uint64, c_char_p, _TextOut]),
-    "rb_score_submit": _QUICK["rb_score_submit"],
-    "rb_group_add": _QUICK["rb_group_add"],
-    "rb_update": (c_int32, [c_uint64, c_char_p]),
-    "rb_snapshot": (c_int32, [c_uint64, c_char_p]),
-    "rb_restore": (c_int32, [c_uint64, c_char_p]),
-    "rb_journal": (c_int32, [c_uint64, c_char_p, c_char_p]),
-    "rb_restore_from": (c_int32, [c_uint64, c_char_p, _TextOut]),
-    "rb_stats": (c_int32, [c_uint64, _TextOut]),
-    "rb_inspect": (c_int32, [c_char_p, c_char_p, _TextOut]),
-    "rb_sim_start": (c_int32, [c_char_p, _HandleOut]),
-    "rb_sim_url": (c_int32, [c_uint64, _TextOut]),
-    "rb_sim_stop": (c_int32, [c_uint64, c_int64]),
-}
-
-
-class Ticket:
-    """Where the library writes the ticket of a submitted group; 0 until it has.
+class Ticket(c_uint64):
+    """Where the library writes the ticket of a submitted group; its value is 0 until it has.
 
     The caller makes it before the call, so that a KeyboardInterrupt that lands
     right after the call still finds the ticket to cancel.
     """
 
-    __slots__ = ("cell",)
-
-    def __init__(self) -> None:
-        self.cell = c_uint64(0)
-
-    @property
-    def number(self) -> int:
-        return self.cell.value
-
 
 class Library:
     """The functions of capi/rankbuffer.h, with their errors raised.
 
-    Handles are plain integers. Outputs are copied and freed here. All methods
-    are safe to call from any thread.
+    Handles are plain integers, documents are bytes. All functions are safe to call
+    from any thread.
     """
 
     def __init__(self, path: Path) -> None:
         try:
-            slow = ctypes.CDLL(str(path))
+            self._slow = ctypes.CDLL(str(path))
         except OSError as error:
             raise LibraryError(f"cannot load {path}: {error}") from error
+        self._path = path
         # The same dlopen handle, called with the GIL held.
-        quick = ctypes.PyDLL(str(path), handle=slow._handle)
-        _check_version(quick, path)
-        self._quick = _bind(quick, _QUICK, path)
-        self._slow = _bind(slow, _SLOW, path)
+        self._quick = ctypes.PyDLL(str(path), handle=self._slow._handle)
+        _check_version(self._quick, path)
+        self._last_error = self._bound(self._quick, "rb_last_error", c_char_p)
+        self._free = self._bound(self._quick, "rb_free", None, c_void_p)
+        self._version = self._bound(self._quick, "rb_version", c_char_p)
+        self.handles_open = self._bound(self._quick, "rb_handles_open", c_int32)
+
+        # Calls that never block are made with the GIL held; those that wait, read files
+        # or copy much without it.
+        quick, slow, by_size = self._quick, self._slow, None
+        self.prompt_template = self._text(quick, "rb_prompt_template", c_char_p)
+
+        self.scorer_new = self._handle(slow, "rb_scorer_new", c_char_p)
+        self.scorer_close = self._call(slow, "rb_scorer_close", c_uint64, c_int64)
+        self.judge_check = self._call(slow, "rb_judge_check", c_uint64, c_int64)
+        self.rubrics_write = self._text(slow, "rb_rubrics_write", c_uint64, c_char_p)
+        self.stats = self._text(slow, "rb_stats", c_uint64)
+
+        self.buffer_create = self._call(by_size, "rb_buffer_create", c_uint64, c_char_p)
+        self.buffer_get = self._text(slow, "rb_buffer_get", c_uint64, c_char_p)
+        self.update = self._call(slow, "rb_update", c_uint64, c_char_p)
+        self.snapshot = self._call(slow, "rb_snapshot", c_uint64, c_char_p)
+        self.restore = self._call(slow, "rb_restore", c_uint64, c_char_p)
+        self.journal = self._call(slow, "rb_journal", c_uint64, c_char_p, c_char_p)
+        self.restore_from = self._text(slow, "rb_restore_from", c_uint64, c_char_p)
+        self.inspect = self._text(slow, "rb_inspect", c_char_p, c_char_p)
+
+        ticket = POINTER(c_uint64)
+        self.score_submit = self._call(by_size, "rb_score_submit", c_uint64, c_char_p, ticket)
+        self.group_open = self._call(quick, "rb_group_open", c_uint64, c_char_p, c_int32, ticket)
+        self.group_add = self._call(by_size, "rb_group_add", c_uint64, c_uint64, c_int32, c_char_p)
+        self.group_close = self._call(quick, "rb_group_close", c_uint64, c_uint64)
+        self.cancel = self._call(quick, "rb_cancel", c_uint64, c_uint64)
+        self.poll = self._text(quick, "rb_poll", c_uint64)
+        self._event_fd = self._call(quick, "rb_event_fd", c_uint64, POINTER(c_int32))
+
+        self.sim_start = self._handle(slow, "rb_sim_start", c_char_p)
+        self.sim_url = self._text(slow, "rb_sim_url", c_uint64)
+        self.sim_stop = self._call(slow, "rb_sim_stop", c_uint64, c_int64)
 
     def version(self) -> str:
-        raw = self._quick["rb_version"]()
-        return bytes(raw).decode() if raw else ""
-
-    def handles_open(self) -> int:
-        """How many handles are alive; for tests."""
-        return int(self._quick["rb_handles_open"]())
-
-    def prompt_template(self, kind: str) -> str:
-        return self._text(self._quick["rb_prompt_template"], c_string(kind, "kind")).decode()
-
-    # Scorers.
-
-    def scorer_new(self, config: bytes) -> int:
-        out = c_uint64(0)
-        self._check(self._slow["rb_scorer_new"](config, byref(out)))
-        return out.value
-
-    def scorer_close(self, handle: int, deadline_ms: int) -> None:
-        self._check(self._slow["rb_scorer_close"](handle, deadline_ms))
-
-    def judge_check(self, handle: int, deadline_ms: int) -> None:
-        self._check(self._slow["rb_judge_check"](handle, deadline_ms))
-
-    def rubrics_write(self, handle: int, query: bytes) -> bytes:
-        return self._text(self._slow["rb_rubrics_write"], handle, query)
-
-    def stats(self, handle: int) -> bytes:
-        return self._text(self._slow["rb_stats"], handle)
-
-    # Buffers.
-
-    def buffer_create(self, handle: int, query: bytes) -> None:
-        self._check(self._by_size(query)["rb_buffer_create"](handle, query))
-
-    def buffer_get(self, handle: int, query_id: str) -> bytes:
-        return self._text(self._slow["rb_buffer_get"], handle, c_string(query_id, "query_id"))
-
-    def update(self, handle: int, group_id: str) -> None:
-        self._check(self._slow["rb_update"](handle, c_string(group_id, "group_id")))
-
-    def snapshot(self, handle: int, path: bytes) -> None:
-        self._check(self._slow["rb_snapshot"](handle, path))
-
-    def restore(self, handle: int, path: bytes) -> None:
-        self._check(self._slow["rb_restore"](handle, path))
-
-    def journal(self, handle: int, path: bytes | None, snapshot: bytes | None) -> None:
-        self._check(self._slow["rb_journal"](handle, path, snapshot))
-
-    def restore_from(self, handle: int, sources: bytes) -> bytes:
-        return self._text(self._slow["rb_restore_from"], handle, sources)
-
-    def inspect(self, path: bytes, query_id: str | None) -> bytes:
-        wanted = None if query_id is None else c_string(query_id, "query_id")
-        return self._text(self._slow["rb_inspect"], path, wanted)
-
-    # Groups.
-
-    def score_submit(self, handle: int, group: bytes, ticket: Ticket) -> None:
-        submit = self._by_size(group)["rb_score_submit"]
-        self._check(submit(handle, group, byref(ticket.cell)))
-
-    def group_open(self, handle: int, group: bytes, expected: int, ticket: Ticket) -> None:
-        self._check(self._quick["rb_group_open"](handle, group, expected, byref(ticket.cell)))
-
-    def group_add(self, handle: int, ticket: Ticket, index: int, response: bytes) -> None:
-        add = self._by_size(response)["rb_group_add"]
-        self._check(add(handle, ticket.cell, index, response))
-
-    def group_close(self, handle: int, ticket: Ticket) -> None:
-        self._check(self._quick["rb_group_close"](handle, ticket.cell))
-
-    def cancel(self, handle: int, ticket: Ticket) -> None:
-        self._check(self._quick["rb_cancel"](handle, ticket.cell))
-
-    # Completions.
+        return bytes(self._version() or b"").decode()
 
     def event_fd(self, handle: int) -> int:
         out = c_int32(-1)
-        self._check(self._quick["rb_event_fd"](handle, byref(out)))
+        self._event_fd(handle, byref(out))
         return out.value
 
-    def poll(self, handle: int) -> bytes:
-        return self._text(self._quick["rb_poll"], handle)
-
-    # The simulated judge's HTTP server.
-
-    def sim_start(self, config: bytes) -> int:
-        out = c_uint64(0)
-        self._check(self._slow["rb_sim_start"](config, byref(out)))
-        return out.value
-
-    def sim_url(self, handle: int) -> str:
-        return self._text(self._slow["rb_sim_url"], handle).decode()
-
-    def sim_stop(self, handle: int, deadline_ms: int) -> None:
-        self._check(self._slow["rb_sim_stop"](handle, deadline_ms))
-
-    def _by_size(self, body: bytes) -> dict[str, Any]:
-        return self._slow if len(body) > _LARGE else self._quick
-
-    def _check(self, code: int) -> None:
-        if code < 0:
-            told = self._quick["rb_last_error"]()
-            raise from_library(_told(code, told.decode("utf-8", "replace") if told else ""))
-
-    def _text(self, function: Any, *arguments: Any) -> bytes:
-        out = c_void_p(None)
-        self._check(function(*arguments, byref(out)))
-        if not out.value:
-            return b""
+    def _bound(self, dll: Any, name: str, returned: Any, *arguments: Any) -> Callable[..., Any]:
         try:
-            return ctypes.string_at(out.value)
-        finally:
-            self._quick["rb_free"](out)
+            function = getattr(dll, name)
+        except AttributeError as error:
+            said = f"{self._path} has no {name}; rebuild or reinstall rankbuffer"
+            raise LibraryError(said) from error
+        function.restype, function.argtypes = returned, arguments
+        return cast("Callable[..., Any]", function)
+
+    def _call(self, dll: Any, name: str, *arguments: Any) -> Callable[..., None]:
+        """A function that returns a code. Without ``dll`` it is slow if it is given much."""
+        slow = self._bound(dll or self._slow, name, c_int32, *arguments)
+        quick = self._bound(dll or self._quick, name, c_int32, *arguments)
+
+        def call(*given: Any) -> None:
+            much = any(isinstance(one, bytes) and len(one) > _LARGE for one in given)
+            if (code := (slow if much else quick)(*given)) < 0:
+                told = self._last_error()
+                raise from_library(_told(code, told.decode("utf-8", "replace") if told else ""))
+
+        return call
+
+    def _handle(self, dll: Any, name: str, *arguments: Any) -> Callable[..., int]:
+        """A function whose output is a handle."""
+        call = self._call(dll, name, *arguments, POINTER(c_uint64))
+
+        def new(*given: Any) -> int:
+            out = c_uint64(0)
+            call(*given, byref(out))
+            return out.value
+
+        return new
+
+    def _text(self, dll: Any, name: str, *arguments: Any) -> Callable[..., bytes]:
+        """A function whose output is a text, which is copied and freed here."""
+        call = self._call(dll, name, *arguments, POINTER(c_void_p))
+
+        def text(*given: Any) -> bytes:
+            out = c_void_p(None)
+            call(*given, byref(out))
+            try:
+                return ctypes.string_at(out.value) if out.value else b""
+            finally:
+                self._free(out)
+
+        return text
 
 
 def _told(status: int, text: str) -> Any:
     if text.startswith("{"):
         return json.loads(text)
     return {"status": status, "code": "internal", "summary": "", "message": text}
-
-
-def _bind(dll: Any, table: dict[str, tuple[Any, list[Any]]], path: Path) -> dict[str, Any]:
-    functions = {}
-    for name, (restype, argtypes) in table.items():
-        try:
-            function = getattr(dll, name)
-        except AttributeError as error:
-            raise LibraryError(f"{path} has no {name}; rebuild or reinstall rankbuffer") from error
-        function.restype, function.argtypes = restype, argtypes
-        functions[name] = function
-    return functions
 
 
 def _check_version(dll: Any, path: Path) -> None:

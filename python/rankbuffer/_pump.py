@@ -132,23 +132,23 @@ class Pump:
             # Under the lock, so that the thread cannot meet the completion
             # before the table knows the ticket.
             call(_ffi.library(), handle, pending.ticket)
-            self._waiting[pending.ticket.number] = pending
+            self._waiting[pending.ticket.value] = pending
 
     def cancel(self, pending: Pending) -> None:
         """Ends one group with CancelledError. Does nothing for one that has ended."""
-        if _ffi.forked() or not pending.ticket.number:
+        if _ffi.forked() or not pending.ticket.value:
             return
         with self._lock:
             if pending.done or self._closed:
                 return
-            self._waiting.pop(pending.ticket.number, None)
+            self._waiting.pop(pending.ticket.value, None)
             pending.settle(Outcome({}, CancelledError("the group was cancelled")))
             with suppress(ClosedError):  # it has just ended by itself
                 _ffi.library().cancel(self._handle, pending.ticket)
 
     def stop(self, pending: Pending) -> None:
         """Ends one group as the library finds it: cancelled, or with a result it already has."""
-        if not _ffi.forked() and pending.ticket.number:
+        if not _ffi.forked() and pending.ticket.value:
             with suppress(ClosedError):  # the scorer, or the group
                 _ffi.library().cancel(self.handle(), pending.ticket)
 

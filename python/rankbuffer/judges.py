@@ -234,7 +234,7 @@ class JudgeServer:
             ]
             config = {name: value for name, value in judge.to_json().items() if name in known}
             self._handle = library.sim_start(encode({**config, "host": host, "port": port}))
-        self._url = library.sim_url(self._handle)
+        self._url = library.sim_url(self._handle).decode()
 
     @property
     def url(self) -> str:

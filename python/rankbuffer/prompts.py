@@ -33,4 +33,4 @@ def prompt_template(kind: str) -> str:
     that no text can contain. What must stay is the answer that a template asks
     for: another one cannot be read. InputError for an unknown kind.
     """
-    return _ffi.library().prompt_template(kind)
+    return _ffi.library().prompt_template(_ffi.c_string(kind, "kind")).decode()

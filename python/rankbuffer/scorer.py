@@ -107,7 +107,9 @@ class Scorer:
     def buffer(self, query_id: str) -> Buffer:
         """The query's buffer as it is now. NotFoundError if the query is unknown."""
         handle = self._pump.handle()
-        return Buffer.from_json(json.loads(_ffi.library().buffer_get(handle, query_id)))
+        return Buffer.from_json(
+            json.loads(_ffi.library().buffer_get(handle, _ffi.c_string(query_id, "query_id")))
+        )
 
     def update(self, result: GroupResult | str) -> None:
         """Applies the change of a group that was scored with ``update=False``.
@@ -117,7 +119,7 @@ class Scorer:
         BusyError while other groups of the query are in flight.
         """
         group_id = result.group_id if isinstance(result, GroupResult) else result
-        _ffi.library().update(self._pump.handle(), group_id)
+        _ffi.library().update(self._pump.handle(), _ffi.c_string(group_id, "group_id"))
 
     def write_rubrics(self, query_id: str, *, query: Query, ranked: Iterable[str]) -> list[Rubric]:
         """Has the judge write 3 to 5 rubrics for a query from its ranked responses.
@@ -353,7 +355,8 @@ class Scorer:
 
 def inspect(path: str | os.PathLike[str], query_id: str | None = None) -> dict[str, Any]:
     """What a checkpoint holds: its listing, or one query's buffer as JSON."""
-    found: dict[str, Any] = json.loads(_ffi.library().inspect(_ffi.c_path(path), query_id))
+    wanted = None if query_id is None else _ffi.c_string(query_id, "query_id")
+    found: dict[str, Any] = json.loads(_ffi.library().inspect(_ffi.c_path(path), wanted))
     return found
 
 
