@@ -6,7 +6,7 @@ type Code string
 // Error makes a code a target for errors.Is.
 func (c Code) Error() string { return string(c) }
 
-// The codes. FAILURES.md has one row for each, which a test holds.
+// The codes. README.md has one row for each, which a test holds.
 const (
 	// The caller's input.
 	InvalidJSON     Code = "invalid_json"

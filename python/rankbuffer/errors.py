@@ -1,4 +1,4 @@
-"""The errors that RankBuffer raises. FAILURES.md lists their codes."""
+"""The errors that RankBuffer raises. core/fault/README.md lists their codes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RankBufferError(Exception):
     """Base of every error that RankBuffer raises. ``str(error)`` is the full text.
 
     ``code``
-        The kind of failure, one of the list in FAILURES.md, such as
+        The kind of failure, one of the list in core/fault/README.md, such as
         ``"judge_unauthorized"``.
     ``summary``
         One sentence that is safe to log: it names the field, and quotes neither

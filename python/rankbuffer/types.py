@@ -114,7 +114,7 @@ class GroupResult:
     error: str = ""
     """The first failure of a group that is not ok, in full. It may quote the judge."""
     error_code: str = ""
-    """The kind of that failure, one of the list in FAILURES.md."""
+    """The kind of that failure, one of the list in core/fault/README.md."""
     error_summary: str = ""
     """That failure in one sentence that is safe to log."""
     detail: dict[str, Any] = field(default_factory=dict)
