@@ -20,17 +20,17 @@ from ._encode import (
     texts,
     with_texts,
 )
-from ._options import About, options
+from ._options import options
 from .types import Query, Rubric
 
 Rubrics: TypeAlias = Iterable[Rubric | str | Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Field(About):
-    """A field of a group's JSON: what it means, and how it is written."""
+class Field:
+    """How a field of a group is written as JSON."""
 
-    write: Callable[[Any, str], Any] = text
+    write: Callable[[Any, str], Any]
     default: Any = None
     """None: the field is left out."""
     name: str = ""
@@ -42,19 +42,19 @@ class QueryOptions(TypedDict, total=False):
 
     query: Annotated[
         Query | None,
-        Field(
-            "what the policy was asked, as text or as chat messages. Needed the first time that "
-            "a query id is used, as are rubrics and ranked, unless create_buffer gave them",
-            write=query,
-        ),
+        "what the policy was asked, as text or as chat messages. Needed the first time that "
+        "a query id is used, as are rubrics and ranked, unless create_buffer gave them",
+        Field(query),
     ]
     rubrics: Annotated[
         Rubrics | None,
-        Field("criteria of the query, each a Rubric, a text or {text, weight}", write=rubrics),
+        "criteria of the query, each a Rubric, a text or {text, weight}",
+        Field(rubrics),
     ]
     ranked: Annotated[
         Iterable[str] | None,
-        Field("responses whose order is known, best first; anchors are made of them", write=texts),
+        "responses whose order is known, best first; anchors are made of them",
+        Field(texts),
     ]
 
 
@@ -62,38 +62,28 @@ class GroupOptions(QueryOptions, total=False):
     """What any group may come with."""
 
     reference: Annotated[
-        str | None, Field("the response that PRC compares with, no other method needs it")
+        str | None, "the response that PRC compares with, no other method needs it", Field(text)
     ]
     epoch: Annotated[
-        int | None,
-        Field("from 0; by default the number of groups ranked for the query", write=integer),
+        int | None, "from 0; by default the number of groups ranked for the query", Field(integer)
     ]
-    step: Annotated[int | None, Field("the training step, from 0", write=integer)]
+    step: Annotated[int | None, "the training step, from 0", Field(integer)]
     update: Annotated[
         bool,
-        Field(
-            "whether the group may change its query's buffer. With False, Scorer.update can "
-            "apply the change later",
-            write=flag,
-            default=True,
-        ),
+        "whether the group may change its query's buffer. With False, Scorer.update can "
+        "apply the change later",
+        Field(flag, default=True),
     ]
     validate: Annotated[
         bool,
-        Field(
-            "place each response on the buffer by itself and never change the buffer. If "
-            'nothing was judged, result.detail["unjudged"] says why',
-            write=flag,
-            default=False,
-        ),
+        "place each response on the buffer by itself and never change the buffer. If "
+        'nothing was judged, result.detail["unjudged"] says why',
+        Field(flag, default=False),
     ]
     deadline: Annotated[
         float | None,
-        Field(
-            "seconds from now; responses not judged by then have the status timeout",
-            write=milliseconds,
-            name="deadline_ms",
-        ),
+        "seconds from now; responses not judged by then have the status timeout",
+        Field(milliseconds, name="deadline_ms"),
     ]
 
 
@@ -102,11 +92,13 @@ class WholeOptions(GroupOptions, total=False):
 
     eligible: Annotated[
         Iterable[bool] | None,
-        Field("one bool a response; False: it is treated as an empty one", write=flags),
+        "one bool a response; False: it is treated as an empty one",
+        Field(flags),
     ]
     format_scores: Annotated[
         Iterable[SupportsFloat] | None,
-        Field("one number in 0..1 a response, instead of the method's format_check", write=numbers),
+        "one number in 0..1 a response, instead of the method's format_check",
+        Field(numbers),
     ]
 
 
@@ -115,33 +107,26 @@ class OpenOptions(GroupOptions, total=False):
 
     idempotency_key: Annotated[
         str | None,
-        Field(
-            "at most 256 bytes; if a group with this key was applied to the query before, this "
-            "one is scored and changes nothing",
-            name="tag",
-        ),
+        "at most 256 bytes; if a group with this key was applied to the query before, this "
+        "one is scored and changes nothing",
+        Field(text, name="tag"),
     ]
     after_checkpoint: Annotated[
         int | None,
-        Field(
-            "number of the newest checkpoint saved when the group began, for restore_from",
-            write=integer,
-            name="mark",
-        ),
+        "number of the newest checkpoint saved when the group began, for restore_from",
+        Field(integer, name="mark"),
     ]
     result_key: Annotated[
         str | None,
-        Field(
-            "at most 512 bytes; the journal keeps the group's result under this key, and "
-            "restore_from returns it",
-            name="label",
-        ),
+        "at most 512 bytes; the journal keeps the group's result under this key, and "
+        "restore_from returns it",
+        Field(text, name="label"),
     ]
 
 
 @cache
 def _fields(kind: type) -> dict[str, Field]:
-    return {name: option.about for name, option in options(kind).items()}  # type: ignore[misc]
+    return {name: option.metadata[0] for name, option in options(kind).items()}
 
 
 def document(query_id: str, given: Mapping[str, Any], kind: type = QueryOptions) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Options and parameters that are stated once, with what they mean.
 
-An option is a field of a dataclass or of a TypedDict whose type is annotated with
-``About``. Signatures, docstrings, the command line's help and the checks of
-configurations are made from it.
+An option is a field of a dataclass or of a TypedDict whose type is annotated with its
+meaning: ``Annotated[float, "seconds that one attempt may take", Mark.TRANSPORT]``.
+Signatures, docstrings, the command line's help and the checks of configurations are
+made from it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from enum import Enum
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from .errors import ConfigError
 
@@ -20,17 +22,12 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class About:
-    """What an option means, and what the program needs to know of it beside its type."""
+class Mark(Enum):
+    """What the program needs to know of an option beside its type and its meaning."""
 
-    help: str
-    secret: bool = False
-    """It may hold a key: it is neither shown nor stored."""
-    transport: bool = False
-    """No answer of the judge depends on it, so that it may change when a run is resumed."""
-    client: bool = False
-    """It is about sending requests, so that a judge's server has no use for it."""
+    SECRET = "it may hold a key, so that it is neither shown nor stored"
+    TRANSPORT = "no verdict depends on it, so that it may change when a run is resumed"
+    CLIENT = "it is about sending requests, so that a judge's server has no use for it"
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,9 @@ class Option:
     type: Any
     default: Any
     """MISSING where it must be given."""
-    about: About
+    help: str
+    metadata: tuple[Any, ...]
+    """The rest of the annotation, such as a ``Mark``."""
 
     @property
     def choices(self) -> list[Any]:
@@ -57,7 +56,7 @@ class Option:
 
     def __str__(self) -> str:
         default = "" if self.default is MISSING or self.default is None else f" = {self.default!r}"
-        return f"{self.name}{default}: {self.about.help}"
+        return f"{self.name}{default}: {self.help}"
 
 
 def options(kind: type) -> dict[str, Option]:
@@ -67,10 +66,11 @@ def options(kind: type) -> dict[str, Option]:
     found = {}
     hints = get_type_hints(kind, include_extras=True)
     for name, hint in sorted(hints.items(), key=lambda item: item[0] not in own):
-        for about in getattr(hint, "__metadata__", ()):
-            if isinstance(about, About):
-                default = defaults.get(name, getattr(about, "default", MISSING))
-                found[name] = Option(name, hint.__origin__, default, about)
+        if get_origin(hint) is Annotated:
+            help_, *metadata = hint.__metadata__
+            stated = next((m.default for m in metadata if hasattr(m, "default")), MISSING)
+            default = defaults.get(name, stated)
+            found[name] = Option(name, hint.__origin__, default, help_, tuple(metadata))
     return found
 
 

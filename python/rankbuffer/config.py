@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from ._options import About, documented, made_from
+from ._options import documented, made_from
 from .errors import ConfigError
 from .judges import Judge, SimulatedJudge, judge_from_dict
 from .methods import Method, RankBuffer, method_from_dict
@@ -26,37 +26,31 @@ class ScorerConfig:
         scorer = rb.Scorer(config)
     """
 
-    judge: Annotated[Judge | SimulatedJudge, About("who compares the responses")]
-    method: Annotated[Method, About("how comparisons become rewards")] = field(
-        default_factory=RankBuffer
-    )
-    seed: Annotated[int, About("of the order in which responses are shown")] = 0
+    judge: Annotated[Judge | SimulatedJudge, "who compares the responses"]
+    method: Annotated[Method, "how comparisons become rewards"] = field(default_factory=RankBuffer)
+    seed: Annotated[int, "of the order in which responses are shown"] = 0
     on_failure: Annotated[
         Literal["mean", "neutral", "raise"],
-        About(
-            "what a response gets that the judge failed on: the mean of its group, so that its "
-            "advantage is 0; 0 for the whole group (neutral); or a JudgeError (raise)"
-        ),
+        "what a response gets that the judge failed on: the mean of its group, so that its "
+        "advantage is 0; 0 for the whole group (neutral); or a JudgeError (raise)",
     ] = "mean"
     advantage: Annotated[
         Literal["grpo", "dr_grpo"],
-        About("dr_grpo does not divide advantages by the group's standard deviation"),
+        "dr_grpo does not divide advantages by the group's standard deviation",
     ] = "grpo"
     reasoning: Annotated[
         tuple[str, str] | None,
-        About("tags of the reasoning, which the judge must not see; None shows responses whole"),
+        "tags of the reasoning, which the judge must not see; None shows responses whole",
     ] = ("<think>", "</think>")
     prompts: Annotated[
         Mapping[str, str | os.PathLike[str]] | None,
-        About("{kind of call: file} of prompt templates; see rankbuffer.prompt_template"),
+        "{kind of call: file} of prompt templates; see rankbuffer.prompt_template",
     ] = None
-    max_response_bytes: Annotated[
-        int | None, About("bytes of one response at most; by default 4 MiB")
-    ] = None
-    max_group_size: Annotated[
-        int | None, About("responses of one group at most; by default 4,096")
-    ] = None
-    max_groups: Annotated[int | None, About("groups in flight at most; by default 65,536")] = None
+    max_response_bytes: Annotated[int | None, "bytes of one response at most; by default 4 MiB"] = (
+        None
+    )
+    max_group_size: Annotated[int | None, "responses of one group at most; by default 4,096"] = None
+    max_groups: Annotated[int | None, "groups in flight at most; by default 65,536"] = None
 
     def to_json(self) -> dict[str, Any]:
         """The config as the library takes it. Holds the judge's key."""

@@ -6,44 +6,46 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from . import _ffi
 from ._encode import encode, milliseconds, number, texts
 from ._encode import query as encoded_query
-from ._options import About, documented, made_from, options
+from ._options import Mark, documented, made_from, options
 from .errors import BusyError, ClosedError, ConfigError, RankBufferError, of_the_config
 from .types import Query
 
-# Options that both judges have.
-Timeout: TypeAlias = Annotated[
-    float, About("seconds that one attempt may take", transport=True, client=True)
-]
-GroupTimeout: TypeAlias = Annotated[
-    float, About("seconds that all calls of a group may take", transport=True, client=True)
-]
-MaxConcurrency: TypeAlias = Annotated[
-    int, About("requests in flight at most, over all base URLs", transport=True, client=True)
-]
-MaxRetries: TypeAlias = Annotated[
-    int, About("attempts after the first, where another can help", transport=True, client=True)
-]
-Backoff: TypeAlias = Annotated[
-    float,
-    About(
-        "seconds before the second attempt; doubled before each further one",
-        transport=True,
-        client=True,
-    ),
-]
-BackoffMax: TypeAlias = Annotated[
-    float, About("seconds between two attempts at most", transport=True, client=True)
-]
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """What is set for requests to any judge."""
+
+    timeout: Annotated[float, "seconds that one attempt may take", Mark.TRANSPORT, Mark.CLIENT] = (
+        120.0
+    )
+    group_timeout: Annotated[
+        float, "seconds that all calls of a group may take", Mark.TRANSPORT, Mark.CLIENT
+    ] = 600.0
+    max_concurrency: Annotated[
+        int, "requests in flight at most, over all base URLs", Mark.TRANSPORT, Mark.CLIENT
+    ] = 256
+    max_retries: Annotated[
+        int, "attempts after the first, where another can help", Mark.TRANSPORT, Mark.CLIENT
+    ] = 3
+    backoff: Annotated[
+        float,
+        "seconds before the second attempt, doubled before each further one",
+        Mark.TRANSPORT,
+        Mark.CLIENT,
+    ] = 0.5
+    backoff_max: Annotated[
+        float, "seconds between two attempts at most", Mark.TRANSPORT, Mark.CLIENT
+    ] = 30.0
 
 
 @documented
 @dataclass(frozen=True, kw_only=True)
-class Judge:
+class Judge(Client):
     """An LLM behind an OpenAI-compatible API.
 
     A judge that holds ``api_key`` itself takes it along when it is pickled; the
@@ -51,51 +53,39 @@ class Judge:
     """
 
     base_url: Annotated[
-        str | Sequence[str],
-        About("the address, most end in /v1; or several servers of the same model"),
+        str | Sequence[str], "the address, which mostly ends in /v1; or equal servers of the model"
     ]
-    model: Annotated[str, About("the model's name there")]
+    model: Annotated[str, "the model's name there"]
     api_key_env: Annotated[
         str | None,
-        About("environment variable that holds the key; without it none is sent", transport=True),
+        "environment variable that holds the key; by default none is sent",
+        Mark.TRANSPORT,
     ] = None
-    api_key: Annotated[
-        str | None, About("the key itself, instead", secret=True, transport=True)
-    ] = field(default=None, repr=False)
-    temperature: Annotated[float, About("of every request")] = 0.0
-    omit_temperature: Annotated[bool, About("send none, for models that refuse it")] = False
+    api_key: Annotated[str | None, "the key itself, instead", Mark.SECRET, Mark.TRANSPORT] = field(
+        default=None, repr=False
+    )
+    temperature: Annotated[float, "of every request"] = 0.0
+    omit_temperature: Annotated[bool, "send none, for models that refuse it"] = False
     max_tokens: Annotated[
-        int | None, About("tokens of one answer at most; without it the endpoint's own limit")
+        int | None, "tokens of one answer at most; by default the endpoint's own limit"
     ] = None
-    seed: Annotated[int | None, About("of requests that do not set their own")] = None
+    seed: Annotated[int | None, "of requests that do not set their own"] = None
     extra_body: Annotated[
         Mapping[str, Any] | None,
-        About(
-            "further fields of every request, for example "
-            '{"chat_template_kwargs": {"enable_thinking": false}}'
-        ),
+        "further fields of every request, for example "
+        '{"chat_template_kwargs": {"enable_thinking": false}}',
     ] = None
     headers: Annotated[
-        Mapping[str, str] | None,
-        About("further headers of every request", secret=True, transport=True),
+        Mapping[str, str] | None, "further headers of every request", Mark.SECRET, Mark.TRANSPORT
     ] = field(default=None, repr=False)
-    timeout: Timeout = 120.0
-    group_timeout: GroupTimeout = 600.0
-    max_concurrency: MaxConcurrency = 256
-    max_retries: MaxRetries = 3
-    backoff: Backoff = 0.5
-    backoff_max: BackoffMax = 30.0
     proxy: Annotated[
         str | None,
-        About(
-            "http, https or socks5 URL; the environment's proxy is not used",
-            secret=True,
-            transport=True,
-        ),
+        "http, https or socks5 URL; the environment's proxy is not used",
+        Mark.SECRET,
+        Mark.TRANSPORT,
     ] = field(default=None, repr=False)
     system_role: Annotated[
-        bool,
-        About("False: the system message is put in front of the first user message"),
+        bool, "False: the system message is put in front of the first user message"
     ] = True
 
     def to_json(self) -> dict[str, Any]:
@@ -118,7 +108,7 @@ class Judge:
 
 @documented
 @dataclass(frozen=True, kw_only=True)
-class SimulatedJudge:
+class SimulatedJudge(Client):
     """A judge that knows the quality of each text and perceives it with chosen errors.
 
     With all errors 0 it is exact. ``qualities`` gives the quality of a text,
@@ -130,31 +120,22 @@ class SimulatedJudge:
 
     qualities: Annotated[
         Mapping[str, float | Mapping[str, float]],
-        About(
-            "the quality of each text, or {query: {text: quality}}; the higher the better",
-            transport=True,
-        ),
+        "the quality of each text, or {query: {text: quality}}; the higher the better",
+        Mark.TRANSPORT,
     ] = field(repr=False)
-    sigma: Annotated[float, About("standard deviation of the error of each look at a text")] = 0.0
+    sigma: Annotated[float, "standard deviation of the error of each look at a text"] = 0.0
     drift: Annotated[
-        float,
-        About("standard deviation of an error of each call, which hurts scores, not comparisons"),
+        float, "standard deviation of an error of each call, which hurts scores, not comparisons"
     ] = 0.0
-    taste: Annotated[float, About("standard deviation of a lasting error of each text")] = 0.0
-    crowding: Annotated[float, About("growth of sigma with each text shown beyond two")] = 0.0
-    position_bias: Annotated[float, About("advantage of the text shown first")] = 0.0
-    latency_ms: Annotated[float, About("milliseconds that each call takes", transport=True)] = 0.0
-    failure_rate: Annotated[float, About("share of attempts that fail, 0..1")] = 0.0
+    taste: Annotated[float, "standard deviation of a lasting error of each text"] = 0.0
+    crowding: Annotated[float, "growth of sigma with each text shown beyond two"] = 0.0
+    position_bias: Annotated[float, "advantage of the text shown first"] = 0.0
+    latency_ms: Annotated[float, "milliseconds that each call takes", Mark.TRANSPORT] = 0.0
+    failure_rate: Annotated[float, "share of attempts that fail, 0..1"] = 0.0
     malformed_rate: Annotated[
-        float, About("share of the other attempts whose answer cannot be read, 0..1")
+        float, "share of the other attempts whose answer cannot be read, 0..1"
     ] = 0.0
-    seed: Annotated[int, About("of all its errors")] = 0
-    timeout: Timeout = 120.0
-    group_timeout: GroupTimeout = 600.0
-    max_concurrency: MaxConcurrency = 256
-    max_retries: MaxRetries = 3
-    backoff: Backoff = 0.5
-    backoff_max: BackoffMax = 30.0
+    seed: Annotated[int, "of all its errors"] = 0
 
     def to_json(self) -> dict[str, Any]:
         """The judge as the library takes it."""
@@ -230,7 +211,9 @@ class JudgeServer:
         library = _ffi.library()
         with of_the_config():
             known = [
-                name for name, option in options(type(judge)).items() if not option.about.client
+                name
+                for name, option in options(type(judge)).items()
+                if Mark.CLIENT not in option.metadata
             ]
             config = {name: value for name, value in judge.to_json().items() if name in known}
             self._handle = library.sim_start(encode({**config, "host": host, "port": port}))

@@ -11,19 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from ._options import About, documented, made_from
+from ._options import documented, made_from
 from .errors import ConfigError
 
 FormatWeight: TypeAlias = Annotated[
-    float, About("the format reward is added to each reward after multiplication by this")
+    float, "the format reward is added to each reward after multiplication by this"
 ]
 Votes: TypeAlias = Annotated[
-    int, About("calls for each pair; each shows the pair in an order and with a seed of its own")
+    int, "calls for each pair; each shows the pair in an order and with a seed of its own"
 ]
 BothOrders: TypeAlias = Annotated[
-    bool, About("ask for each pair in both orders; if the two verdicts differ, the pair is tied")
+    bool, "ask for each pair in both orders; if the two verdicts differ, the pair is tied"
 ]
-Scale: TypeAlias = Annotated[Literal[1, 10], About("1: rewards in 0..1; 10: in 0..10")]
+Scale: TypeAlias = Annotated[Literal[1, 10], "1: rewards in 0..1; 10: in 0..10"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +40,10 @@ class Method:
     format_weight: FormatWeight = 0.2
     format_check: Annotated[
         Literal["think_answer"] | None,
-        About(
-            "think_answer: the format reward is 1 if <think> and <answer> are well formed, else "
-            "0. A group's format_scores replace it. Without either it is 0"
-        ),
+        "think_answer: the format reward is 1 if <think> and <answer> are well formed, else "
+        "0. A group's format_scores replace it. Without either it is 0",
     ] = None
-    dedupe: Annotated[bool, About("judge identical responses once")] = True
+    dedupe: Annotated[bool, "judge identical responses once"] = True
 
     def __init_subclass__(cls) -> None:
         cls.name = cls.__name__.lower()
@@ -70,35 +68,29 @@ class RankBuffer(Method):
     calls: ClassVar[str] = "n + intervals shared"
     needs_group: ClassVar[bool] = True
 
-    k0: Annotated[int, About("anchors at the start, at least 2")] = 4
+    k0: Annotated[int, "anchors at the start, at least 2"] = 4
     init: Annotated[
         Literal["auto", "ranked", "bootstrap"],
-        About(
-            "where the first anchors come from: the query's ranked responses, its first group "
-            "(bootstrap), or the former if there are any (auto)"
-        ),
+        "where the first anchors come from: the query's ranked responses, its first group "
+        "(bootstrap), or the former if there are any (auto)",
     ] = "auto"
     max_anchors: Annotated[
         int | None,
-        About(
-            "the most anchors a buffer may have. Without it a buffer grows by a bit more than "
-            "one anchor an epoch"
-        ),
+        "the most anchors a buffer may have. Without it a buffer grows by a bit more than "
+        "one anchor an epoch",
     ] = None
     prune_after_epochs: Annotated[
-        int, About("an inner anchor leaves after this many epochs without a response beside it")
+        int, "an inner anchor leaves after this many epochs without a response beside it"
     ] = 3
     freeze_after_epochs: Annotated[
-        int | None, About("after this many epochs of a query its buffer stays as it is")
+        int | None, "after this many epochs of a query its buffer stays as it is"
     ] = None
-    coarse_only: Annotated[bool, About("leave the responses of one interval tied")] = False
-    order_only: Annotated[bool, About("show the judge the anchors' ids without their text")] = False
+    coarse_only: Annotated[bool, "leave the responses of one interval tied"] = False
+    order_only: Annotated[bool, "show the judge the anchors' ids without their text"] = False
     manager: Annotated[
         Literal["llm", "llm_lookahead"] | None,
-        About(
-            "let the judge choose the anchors instead of the rules; with llm_lookahead it also "
-            "sees the query's next group"
-        ),
+        "let the judge choose the anchors instead of the rules; with llm_lookahead it also "
+        "sees the query's next group",
     ] = None
 
 
@@ -115,10 +107,9 @@ class SCR(Method):
 
     votes: Votes = 1
     aggregate: Annotated[
-        Literal["wins", "cara"],
-        About("what the reward counts: wins, or responses below in CARA's order"),
+        Literal["wins", "cara"], "what the reward counts: wins, or responses below in CARA's order"
     ] = "wins"
-    alpha: Annotated[float, About("the reward for each win, or response below")] = 0.1
+    alpha: Annotated[float, "the reward for each win, or response below"] = 0.1
     both_orders: BothOrders = False
     format_weight: FormatWeight = 1.0
 
@@ -132,12 +123,12 @@ class AGR(Method):
     votes: Votes = 1
     search: Annotated[
         Literal["all", "binary"],
-        About("compare with all anchors, or find the place with O(log n) calls (binary)"),
+        "compare with all anchors, or find the place with O(log n) calls (binary)",
     ] = "all"
     anchors: Annotated[
-        Sequence[str] | None, About("texts, best first, instead of the query's ranked responses")
+        Sequence[str] | None, "texts, best first, instead of the query's ranked responses"
     ] = None
-    alpha: Annotated[float, About("the reward for each anchor beaten")] = 0.1
+    alpha: Annotated[float, "the reward for each anchor beaten"] = 0.1
     both_orders: BothOrders = False
     format_weight: FormatWeight = 1.0
 
@@ -151,9 +142,9 @@ class PRC(Method):
     votes: Votes = 1
     aggregate: Annotated[
         Literal["soft", "majority"],
-        About("the mean probability of the votes (soft), or the share of votes won (majority)"),
+        "the mean probability of the votes (soft), or the share of votes won (majority)",
     ] = "soft"
-    reasoning: Annotated[bool, About("let the judge think before it decides")] = False
+    reasoning: Annotated[bool, "let the judge think before it decides"] = False
     both_orders: BothOrders = False
     format_weight: FormatWeight = 1.0
 
@@ -174,13 +165,13 @@ class Tournament(Method):
     calls: ClassVar[str] = "(n-1) x repeats"
     needs_group: ClassVar[bool] = True
 
-    group_size: Annotated[int, About("responses in each small group")] = 2
-    k_win: Annotated[int, About("winners of each small group")] = 1
-    k_final: Annotated[int, About("the rounds end when so many responses are left")] = 1
-    repeats: Annotated[int, About("tournaments, each with draws of its own")] = 3
+    group_size: Annotated[int, "responses in each small group"] = 2
+    k_win: Annotated[int, "winners of each small group"] = 1
+    k_final: Annotated[int, "the rounds end when so many responses are left"] = 1
+    repeats: Annotated[int, "tournaments, each with draws of its own"] = 3
     round_weights: Annotated[
         Sequence[float] | None,
-        About("what a win counts in each round, the last also in all later ones; without it 1"),
+        "what a win counts in each round, the last also in all later ones; without it 1",
     ] = None
     format_weight: FormatWeight = 1.0
 
@@ -210,7 +201,7 @@ class Pointwise(Method):
 
     calls: ClassVar[str] = "n"
 
-    rank_transform: Annotated[bool, About("reward the score's rank in the group instead")] = False
+    rank_transform: Annotated[bool, "reward the score's rank in the group instead"] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +250,7 @@ class Listwise(Method):
     calls: ClassVar[str] = "repeats"
     needs_group: ClassVar[bool] = True
 
-    repeats: Annotated[int, About("calls, each showing the responses in another order")] = 1
+    repeats: Annotated[int, "calls, each showing the responses in another order"] = 1
 
 
 METHODS: dict[str, type[Method]] = {kind.name: documented(kind) for kind in Method.__subclasses__()}

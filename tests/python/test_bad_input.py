@@ -61,7 +61,7 @@ GROUPS: dict[str, tuple[dict[str, Any], str]] = {
         r"rubrics\[0\]\.weight: nan",
     ),
     "rubric without text": ({"rubrics": [rb.Rubric(" ")]}, r"rubrics\[0\]\.text"),
-    "one ranked": ({"ranked": ["fine"]}, "ranked: needs at least 2"),
+    "one ranked": ({"ranked": ["fine"]}, "ranked: need at least 2"),
     "ranked twice": ({"ranked": ["fine", "fine"]}, r"ranked\[1\]"),
     "ranked empty": ({"ranked": ["fine", " "]}, r"ranked\[1\]"),
     "ranked string": ({"ranked": "fine"}, "ranked: must be a list, got str"),

@@ -90,7 +90,7 @@ def test_bad_method_mapping(options: dict[str, Any], complaint: str) -> None:
 @pytest.mark.parametrize(
     ("method", "complaint"),
     [
-        (rb.RankBuffer(k0=1), "k0: 1 is below 2"),
+        (rb.RankBuffer(k0=1), "k0: need at least 2, got 1"),
         (rb.RankBuffer(k0="4"), "k0"),  # type: ignore[arg-type]
         (rb.RankBuffer(k0=2.5), "k0"),  # type: ignore[arg-type]
         (rb.RankBuffer(init="random"), "init"),  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ def test_bad_method_mapping(options: dict[str, Any], complaint: str) -> None:
         (rb.RankBuffer(manager="me"), "manager"),  # type: ignore[arg-type]
         (rb.RankBuffer(format_check="xml"), "format_check"),  # type: ignore[arg-type]
         (rb.RankBuffer(format_weight=float("nan")), r"method\.format_weight: nan"),
-        (rb.RankBuffer(format_weight=-0.5), "format_weight: -0.5 is below 0"),
+        (rb.RankBuffer(format_weight=-0.5), "format_weight: need a number from 0 .*, got -0.5"),
         (
             rb.RankBuffer,
             r"method: must be an instance, such as rb\.RankBuffer\(\), got the class RankBuffer",

@@ -67,4 +67,4 @@ def _tell(name: str, kind: type[Method]) -> None:
         others = [json.dumps(value) for value in option.choices if value != option.default]
         choices = f"  (or {', '.join(others)})" if others else ""
         print(f"  {option.name} = {json.dumps(option.default)}{choices}")
-        print(textwrap.fill(option.about.help, terminal_width(), **_INDENT))
+        print(textwrap.fill(option.help, terminal_width(), **_INDENT))
