@@ -32,7 +32,8 @@ test-go:
 	go test -race ./...
 
 # tests/abi compiles and runs the C program, tests/wheel builds a wheel.
-# tests/verl/stack needs verl itself, which this environment is without.
+# tests/verl/stack needs verl itself, which this environment is without. Of tests/trl
+# and tests/python/test_prepare.py it leaves out what needs TRL, torch or pyarrow.
 test-python: all
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --ignore tests/verl/stack tests
 
@@ -42,7 +43,8 @@ test-verl: $(VERL)/.ready $(VENV)/.ready
 	rm -rf .work/verl-wheel
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir .work/verl-wheel .
 	$(VERL)/bin/python -m pip install --quiet --no-deps --force-reinstall .work/verl-wheel/*.whl
-	$(VERL)/bin/python -m pytest -c tests/verl/stack/pytest.ini $(PYTEST_ARGS) tests/verl/unit
+	$(VERL)/bin/python -m pytest -c tests/verl/stack/pytest.ini $(PYTEST_ARGS) tests/verl/unit \
+		tests/trl tests/python/test_prepare.py tests/python/test_loop.py
 	$(VERL)/bin/python -m pytest -c tests/verl/stack/pytest.ini $(PYTEST_ARGS) -s tests/verl/stack
 
 $(VERL)/.ready: tests/verl/install/install.sh tests/verl/install/alone.txt \

@@ -36,6 +36,20 @@ class World:
         return rb.SimulatedJudge(qualities=dict(self.qualities), **options)  # type: ignore[arg-type]
 
 
+# Another world: texts that are named after their quality.
+NUMBERED = {f"t{i}": float(i) for i in range(100)}
+NUMBERED_RANKED = ["t80", "t60", "t40", "t20"]
+
+
+def numbered_config() -> rb.ScorerConfig:
+    """A scorer of the texts t0 to t99, whose judge makes no mistakes."""
+    return rb.ScorerConfig(judge=rb.SimulatedJudge(qualities=NUMBERED), method=rb.RankBuffer(k0=4))
+
+
+def numbered_scorer() -> rb.Scorer:
+    return rb.Scorer.from_config(numbered_config())
+
+
 # Qualities of one group in no order, and the rewards a ranking method gives them.
 MIXED = (2.5, -1.0, 6.5, 2.25, 4.5, 0.5, 2.75, 7.5)
 MIXED_RANKS = [3.0, 0.0, 6.0, 2.0, 5.0, 1.0, 4.0, 7.0]

@@ -54,16 +54,16 @@ def shell(script: str, path: str, directory: Path) -> str:
     return done.stdout
 
 
-def python(code: str, directory: Path) -> str:
+def python(code: str, directory: Path, warnings: str = "error") -> str:
     """Runs a Python block, in which a warning is an error, and returns what it printed."""
     script = directory / "example.py"
     script.write_text(code)
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
+        [sys.executable, "-W", warnings, str(script)],
         capture_output=True,
         text=True,
         cwd=directory,
-        timeout=60,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -31,7 +31,7 @@ RUN_BY = {
     README: "tests/python/test_pages.py, tests/verl/stack/test_pages.py",
     API: "tests/python/test_pages.py",
     "python/rankbuffer/cli/README.md": "tests/python/test_page_cli.py",
-    "python/rankbuffer/trl/README.md": "tests/verl/stack/test_pages.py",
+    "python/rankbuffer/trl/README.md": "tests/trl/test_page_trl.py",
     "python/rankbuffer/verl/README.md": "tests/verl/stack/test_pages.py",
     "core/rank/README.md": "core/rank/page_test.go",
     "tests/bench/README.md": "",  # hours of benchmarks, by hand

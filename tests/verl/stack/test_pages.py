@@ -1,8 +1,7 @@
-"""Every command and code block of the pages on verl and TRL is run."""
+"""Every command and code block of the pages on verl is run."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import rankbuffer
 from rankbuffer.verl.config.settings import RendezvousSettings
 from rankbuffer.verl.verdict import GROUP_STATUS, KEYS, STATUS
 
@@ -24,7 +22,6 @@ ENDPOINT = "http://localhost:8000/v1"
 PAGES = {
     "README": "README.md",
     "verl": "python/rankbuffer/verl/README.md",
-    "TRL": "python/rankbuffer/trl/README.md",
 }
 
 
@@ -106,30 +103,3 @@ def shown(default: Any) -> str:
     if default is None:
         return "`rollout.n`"
     return f"`{default}`" if isinstance(default, str) else f"{default:g}"
-
-
-def test_trl_page(tmp_path: Path) -> None:
-    pytest.importorskip("trl")
-    from trl_train import WORDS, model
-
-    (code,) = blocks("TRL")
-    directory = model(tmp_path / "model")
-    rows = [{"prompt": f"{WORDS[i]} {WORDS[i + 1]}"} for i in range(16)]
-    (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    code = code.replace('"my-model"', repr(str(directory)))
-    small = "use_cpu=True, max_steps=1, max_completion_length=1, bf16=False, report_to=[]"
-    code = code.replace("num_generations=8)", f"num_generations=8, {small})")
-    judge = rankbuffer.SimulatedJudge(qualities={text: float(i) for i, text in enumerate(WORDS)})
-    with rankbuffer.JudgeServer(judge) as server:
-        assert ENDPOINT in code
-        script = tmp_path / "page.py"
-        script.write_text(code.replace(ENDPOINT, server.url))
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", str(script)],
-            cwd=tmp_path,
-            env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
-    assert done.returncode == 0, done.stderr[-2000:]

@@ -20,7 +20,7 @@ GROUP, STEPS = 4, 2
 
 
 def train(out: Path, kind: str, processes: int, resume: bool = False) -> dict[str, Any]:
-    script = [str(Path(__file__).parent / "trl_train.py"), str(out), kind]
+    script = [str(Path(__file__).parent / "training.py"), str(out), kind]
     script.append("resume" if resume else "start")
     launch = ["-m", "torch.distributed.run", f"--nproc_per_node={processes}"]
     launch += ["--master_port=29513"]

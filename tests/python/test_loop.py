@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-import world
-from trl_rows import conversation
+from known_world import NUMBERED_RANKED, numbered_scorer
 
 import rankbuffer as rb
 from rankbuffer.loop import query_id_of, run, score_batch, score_rows
-from rankbuffer.trl import AsyncRewardFunction, RewardFunction
-from rankbuffer.trl.rows import response_of, rows_of
-from rankbuffer.verl.rollouts.queries import query_id
+
+
+@pytest.fixture
+def scorer() -> Iterator[rb.Scorer]:
+    with numbered_scorer() as made:
+        yield made
 
 
 def rows(query: str, *texts: str, **columns: Any) -> list[dict[str, Any]]:
-    return [{"query": query, "response": t, "ranked": world.RANKED, **columns} for t in texts]
+    return [{"query": query, "response": t, "ranked": NUMBERED_RANKED, **columns} for t in texts]
 
 
 def expected(query_id: str, query: str, texts: list[str]) -> list[float]:
-    with world.world_scorer() as scorer:
-        return scorer.score_group(query_id, texts, query=query, ranked=world.RANKED).rewards
+    with numbered_scorer() as scorer:
+        return scorer.score_group(query_id, texts, query=query, ranked=NUMBERED_RANKED).rewards
 
 
 def test_rows_in_any_order_get_their_groups_rewards(scorer: rb.Scorer) -> None:
@@ -39,7 +42,6 @@ def test_without_an_id_a_query_is_named_after_its_content(scorer: rb.Scorer) -> 
     score_batch(scorer, rows("A", "t90", "t10") + [{"query": chat, "response": "t5"}] * 2)
     names = [query_id_of("A"), query_id_of(chat)]
     assert [scorer.buffer(name).query for name in names] == ["A", chat]
-    assert rows_of(["A"], ["t1"], {})[0]["query_id"] == query_id({}, {}, "A") == names[0]
 
 
 def test_runs_of_group_size_are_groups_of_their_own(scorer: rb.Scorer) -> None:
@@ -73,14 +75,6 @@ def test_eligible_is_true_unless_a_row_says_otherwise(scorer: rb.Scorer) -> None
         row["eligible"] = flag
     (result,) = run(score_rows(scorer, given)).results
     assert result.status == ["ok", "ok", "ineligible"]
-    columns = {"eligible": [None, 1, np.False_]}
-    assert [r["eligible"] for r in rows_of(["A"] * 3, texts, columns)] == [True, True, False]
-
-
-@pytest.mark.parametrize("flag", ["false", 2, [], float("nan"), np.array([1, 0])])
-def test_another_eligible_is_named(flag: Any) -> None:
-    with pytest.raises(rb.InputError, match=r"rows\[0\]\.eligible"):
-        rows_of(["A"], ["t1"], {"eligible": [flag]})
 
 
 def test_a_judge_that_is_gone_is_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -90,27 +84,12 @@ def test_a_judge_that_is_gone_is_told(caplog: pytest.LogCaptureFixture) -> None:
     assert "2 of 2 groups failed: cannot reach http://127.0.0.1:9/v1" in caplog.text
 
 
-def test_trl_groups_of_another_size_are_refused() -> None:
-    reward = RewardFunction(world.plan().settings.scorer, group_size=4)
-    reward.fits(4)
-    with pytest.raises(rb.ConfigError, match="set group_size=8"):
-        reward.fits(8)
-
-
 def test_rejected_groups_are_counted(scorer: rb.Scorer) -> None:
     good, bad = rows("A", "t90", "t10"), rows("B", "t90", "t10", eligible="yes")
     batch = run(score_rows(scorer, good + bad))
     assert (batch.rewards, batch.rejected, len(batch.results)) == ([1, -1, 0, 0], 1, 1)
     with pytest.raises(rb.InputError, match="eligible"):
         score_batch(scorer, bad)
-    logged: dict[str, float] = {}
-    RewardFunction(scorer, group_size=2)(
-        prompts=["A", "A", "B", "B"],
-        completions=["t90", "t10"] * 2,
-        log_metric=logged.__setitem__,
-        ranked=[world.RANKED] * 2 + [["t80", "t80"]] * 2,
-    )
-    assert logged["rankbuffer/failed_groups"] == 1
 
 
 @pytest.mark.parametrize(
@@ -144,48 +123,3 @@ def test_where_an_event_loop_runs(scorer: rb.Scorer) -> None:
 
     assert asyncio.run(notebook()) == [1, -1]
     assert run(score_rows(scorer, rows("A", "t95", "t5"))).results[0].group_status == "ok"
-
-
-COLUMNS: dict[str, Any] = {"query_id": ["a"] * 3, "ranked": [world.RANKED] * 3}
-
-
-def test_trl_calls_it_so(scorer: rb.Scorer) -> None:
-    class State:
-        global_step = 4
-
-    logged: dict[str, float] = {}
-    texts = ["t90", "t50", "t10"]
-    reward = RewardFunction(scorer, group_size=3)
-    got = reward(
-        prompts=["A"] * 3,
-        completions=texts,
-        completion_ids=[[1]] * 3,
-        trainer_state=State(),
-        log_metric=logged.__setitem__,
-        log_extra=None,
-        **COLUMNS,
-    )
-    assert got == [1, 0, -1]
-    assert logged["rankbuffer/judge_calls"] == 3
-    assert scorer.buffer("a").anchors[-1].step == 4
-
-    again = AsyncRewardFunction(scorer, group_size=3)
-    got = asyncio.run(again(prompts=["A"] * 3, completions=conversation(texts), **COLUMNS))
-    assert got == [1, 0, -1]
-    got = reward(prompts=["A"] * 3, completions=texts, split=["test"] * 3, **COLUMNS)
-    assert len(scorer.buffer("a").epochs_seen) == 2
-    assert got[0] > got[2]
-
-
-def test_an_error_is_raised_in_the_process_it_comes_from(scorer: rb.Scorer) -> None:
-    scorer.close()
-    with pytest.raises(rb.ClosedError):
-        RewardFunction(scorer, group_size=2)(prompts=["A"] * 2, completions=["t1", "t2"])
-
-
-def test_rows_of_conversations() -> None:
-    prompt = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
-    (row,) = rows_of([prompt], [conversation(["t1"])[0]], {})
-    assert (row["query"], row["response"], row["split"]) == ("Hi", "t1", "train")
-    assert response_of([{"role": "tool", "content": "x"}]) == ""
-    assert response_of([{"role": "assistant", "content": [{"type": "text", "text": "y"}]}]) == "y"

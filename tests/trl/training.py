@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from datasets import Dataset
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-from trl import GRPOConfig, GRPOTrainer
 
 import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
 from rankbuffer.trl import AsyncRewardFunction, RewardFunction
+from trl import GRPOConfig, GRPOTrainer
 
 WORDS = [f"w{i}" for i in range(60)]
 GROUP, STEPS = 4, 2

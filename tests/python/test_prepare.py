@@ -1,4 +1,4 @@
-"""JSON lines to parquet, and the overrides for verl."""
+"""JSON lines to parquet."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from rankbuffer.cli import main
-from rankbuffer.errors import ConfigError, InputError
+from rankbuffer.errors import InputError
 from rankbuffer.loop import query_id_of
 from rankbuffer.prepare import Prepared, prepare
 from rankbuffer.replay import SAMPLE, read_replay
-from rankbuffer.verl.config.inflight import enough_workers, fits
-from rankbuffer.verl.config.overrides import overrides
 from rankbuffer.verl.rollouts.queries import QueryData, SideFile, query_data
 
 
@@ -136,9 +134,7 @@ def test_a_query_may_come_twice(tmp_path: Path) -> None:
     assert len(done.side_file.read_text().splitlines()) == 1
 
 
-def test_side_files_of_train_and_test_data_are_read_together(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_side_files_of_train_and_test_data_are_read_together(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     sides, queries = [], []
     for name, query in (("train", "Why?"), ("test", "When?")):
@@ -149,76 +145,6 @@ def test_side_files_of_train_and_test_data_are_read_together(
         queries.append((read_back(done)[0], long))
     both = SideFile(sides)
     assert [both.fill(query).ranked for query, _ in queries] == [long for _, long in queries]
-    lines = overrides(base_url="http://j/v1", model="m", side_files=sides)
-    assert f"+reward.rankbuffer.side_file=[{sides[0]},{sides[1]}]" in lines
-    given = ["verl-config", "--side-file", sides[0], "--side-file", sides[1]]
-    assert main(given) == 0
-    assert f"+reward.rankbuffer.side_file=[{sides[0]},{sides[1]}]" in capsys.readouterr().out
-
-
-def test_overrides_have_enough_workers() -> None:
-    lines = overrides(base_url="http://j/v1", model="m", batch=512, n=16, options={"k0": 7})
-    count = enough_workers(512 * 16)
-    assert f"reward.num_workers={count}" in lines
-    assert fits(8192, count)
-    assert not fits(8192, count - 1)
-    assert "+reward.rankbuffer.method.k0=7" in lines
-    assert enough_workers(100) == 1
-
-
-def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verl-config", "--model", "org/model", "--option", "k0=2", "--importlib"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert "+reward.rankbuffer.judge.model=org/model" in printed
-    assert "+reward.rankbuffer.method.k0=2" in printed
-    assert "reward.reward_manager.module.path=pkg://rankbuffer.verl" in printed
-    assert "trainer.use_v1=False" not in printed
-    assert main(["verl-config", "--v0"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert "trainer.use_v1=False" in printed
-    assert "+hydra.callbacks.rankbuffer._target_=rankbuffer.verl.StartCheck" in printed
-    assert main(["verl-config", "a=b"]) == 2
-    assert "--check" in capsys.readouterr().err
-    assert main(["prepare", str(tmp_path / "none"), "-o", str(tmp_path / "o")]) == 2
-
-
-def test_a_whole_config_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    yaml = pytest.importorskip("yaml")
-    config = {
-        "reward": {
-            "num_workers": 1,
-            "reward_manager": {"name": "rankbuffer", "source": "register"},
-            "rankbuffer": {"judge": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}},
-        },
-        "actor_rollout_ref": {"rollout": {"n": 8}},
-        "data": {"train_batch_size": 8},
-        "trainer": {"use_v1": True, "v1": {"trainer_mode": "sync"}},
-    }
-    path = tmp_path / "config.yaml"
-    path.write_text(yaml.safe_dump(config))
-    assert main(["verl-config", "--check", "--config", str(path), "--no-probe"]) == 0
-    assert "groups of 8" in capsys.readouterr().out
-    assert main(["verl-config", "--check", "--config", str(path)]) == 2
-    assert "cannot be reached" in capsys.readouterr().err
-    config["reward"]["reward_manager"]["name"] = "naive"  # type: ignore[index]
-    path.write_text(yaml.safe_dump(config))
-    assert main(["verl-config", "--check", "--config", str(path)]) == 2
-    assert "reward.reward_manager.name=rankbuffer" in capsys.readouterr().err
-
-
-def test_overrides_are_read_by_verl() -> None:
-    pytest.importorskip("verl")
-    from rankbuffer.verl.config.overrides import check
-
-    for importlib in (False, True):
-        given = overrides(
-            base_url="http://j/v1", model="org/it's a model", importlib=importlib, options={"k0": 7}
-        )
-        common = ["actor_rollout_ref.model.path=/m", "actor_rollout_ref.rollout.name=vllm"]
-        found = check(None, [*common, *given], probe=False)
-        assert found.settings.scorer.judge.model == "org/it's a model"  # type: ignore[union-attr]
-    with pytest.raises(ConfigError, match="verl's configuration"):
-        check(None, ["reward.rankbuffer.judge.model=m"], probe=False)
 
 
 def test_what_prepare_does_not_replace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,3 +155,7 @@ def test_what_prepare_does_not_replace(tmp_path: Path, capsys: pytest.CaptureFix
         assert why in capsys.readouterr().err
     assert source.read_text() == '{"query": "Why?"}\n'
     assert not Path("/dev/null").is_file()
+
+
+def test_a_source_that_is_not_there(tmp_path: Path) -> None:
+    assert main(["prepare", str(tmp_path / "none"), "-o", str(tmp_path / "o")]) == 2

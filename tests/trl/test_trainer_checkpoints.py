@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import world
+from known_world import NUMBERED_RANKED, numbered_config
 
 import rankbuffer as rb
 from rankbuffer.trl import RewardFunction
@@ -27,9 +27,9 @@ def state(loss: float) -> Any:
 
 
 def trained() -> RewardFunction:
-    reward = RewardFunction(world.plan().settings.scorer, group_size=4)
+    reward = RewardFunction(numbered_config(), group_size=4)
     texts = [f"t{q}" for q in (90, 50, 30, 10)]
-    columns = {"query_id": ["a"] * 4, "ranked": [world.RANKED] * 4}
+    columns = {"query_id": ["a"] * 4, "ranked": [NUMBERED_RANKED] * 4}
     assert reward(["A"] * 4, texts, **columns) == pytest.approx([1, 1 / 3, -1 / 3, -1])
     return reward
 
@@ -39,7 +39,7 @@ def test_a_run_that_goes_on_elsewhere(tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old" / "checkpoint-3", state(0.5))
     first.checkpoints().on_save(SimpleNamespace(output_dir=str(tmp_path / "old")), state(0.5), None)
     args = SimpleNamespace(output_dir=str(tmp_path / "new"))
-    second = RewardFunction(world.plan().settings.scorer, group_size=4)
+    second = RewardFunction(numbered_config(), group_size=4)
     second.checkpoints(resume_from=old).on_train_begin(args, state(0.5), None)
     assert second.scorer.buffer("a") == first.scorer.buffer("a")
 

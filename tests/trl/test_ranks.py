@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import world
+from known_world import NUMBERED_RANKED, numbered_scorer
 
 import rankbuffer as rb
 from rankbuffer.trl import AsyncRewardFunction, RewardFunction
@@ -35,11 +35,11 @@ def process(rank: int, out: Path) -> None:
     import torch.distributed as dist
 
     dist.init_process_group("gloo", init_method=f"file://{out}/meet", rank=rank, world_size=2)
-    scorer = world.world_scorer()
+    scorer = numbered_scorer()
     sync = RewardFunction(scorer, group_size=4)
     coroutine = AsyncRewardFunction(scorer, group_size=4)
     texts = [["t90", "t50"], ["t30", "t10"]][rank]
-    columns: dict[str, Any] = {"query_id": ["a"] * 2, "ranked": [world.RANKED] * 2}
+    columns: dict[str, Any] = {"query_id": ["a"] * 2, "ranked": [NUMBERED_RANKED] * 2}
 
     def scored(**more: Any) -> list[float]:
         return sync(prompts=["A"] * 2, completions=texts, **columns, **more)
