@@ -83,7 +83,7 @@ class ContentCheck:
         try:
             self._scorer.create_buffer(name, **({"query": "any"} | row.content()))
         except InputError as error:
-            raise InputError(str(error).rpartition(f'invalid query "{name}": ')[2]) from None
+            raise InputError(str(error).removeprefix("engine: invalid input: ")) from None
 
     def __enter__(self) -> ContentCheck:
         return self

@@ -47,7 +47,7 @@ def numbered_config() -> rb.ScorerConfig:
 
 
 def numbered_scorer() -> rb.Scorer:
-    return rb.Scorer.from_config(numbered_config())
+    return rb.Scorer(numbered_config())
 
 
 # Qualities of one group in no order, and the rewards a ranking method gives them.
