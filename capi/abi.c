@@ -7,18 +7,24 @@
 
 #include "_cgo_export.h"
 
-static int32_t fail(int32_t code, const char *text) {
-    return abi_set_error(code, text, strlen(text));
+static int32_t fail(int32_t code, const char *json) {
+    return abi_set_error(code, json, strlen(json));
 }
 
-#define REFUSE_FORKED()       \
-    if (abi_forked()) \
-    return fail(RB_ERR_FORKED, "the process was forked after RankBuffer was loaded; " \
-                               "fork before loading it, or start a fresh process")
+#define REFUSE_FORKED() \
+    if (abi_forked())   \
+    return fail(RB_ERR_FORKED, \
+                "{\"code\":\"forked\",\"status\":-9," \
+                "\"summary\":\"the process was forked after it had loaded the library\"," \
+                "\"message\":\"the process was forked after RankBuffer was loaded; " \
+                "fork before loading it, or start a fresh process\"}")
 
 #define REFUSE_NULL(argument) \
     if (argument == NULL)     \
-    return fail(RB_ERR_INVALID, #argument ": must not be NULL")
+    return fail(RB_ERR_INVALID, \
+                "{\"code\":\"invalid_argument\",\"status\":-1," \
+                "\"summary\":\"" #argument ": an argument of the C function cannot be used\"," \
+                "\"message\":\"" #argument ": must not be NULL\",\"field\":\"" #argument "\"}")
 
 /* Go's generated prototypes know no const; the Go halves only read. */
 #define TEXT(argument) ((char *)(argument))

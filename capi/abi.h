@@ -11,12 +11,8 @@
 #define RB_VERSION "0+dev"
 #endif
 
-/* Room for rb_last_error, the closing NUL included. */
-#define RB_ERROR_SIZE 4001
-
-/* Keep length bytes of text as this thread's last error (cut to fit, at a
- * character's boundary) and return code. */
-int32_t abi_set_error(int32_t code, const char *text, size_t length);
+/* Keep length bytes of JSON as this thread's last error and return code. */
+int32_t abi_set_error(int32_t code, const char *json, size_t length);
 
 /* 1 in a child forked after the library was loaded. */
 int abi_forked(void);

@@ -3,9 +3,10 @@ package main
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"sync"
 	"syscall"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 // eventFD is a Linux eventfd: readable from set until clear. The mutex keeps a
@@ -19,7 +20,7 @@ type eventFD struct {
 func newEventFD() (*eventFD, error) {
 	fd, _, errno := syscall.Syscall(syscall.SYS_EVENTFD2, 0, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
 	if errno != 0 {
-		return nil, fmt.Errorf("%w: create an eventfd: %w", errIO, errno)
+		return nil, fault.New(fault.FileError, "", "create an eventfd: %w", errno)
 	}
 	return &eventFD{fd: int(fd), number: int(fd)}, nil
 }

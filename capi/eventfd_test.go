@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/rankbuffer/rankbuffer/core/engine"
 )
 
 // readable asks the kernel, without taking anything from the descriptor.
@@ -17,17 +22,37 @@ func readable(t *testing.T, fd int) bool {
 	return n == 1
 }
 
+// newTestScorer is a scorer whose judge takes its time.
+func newTestScorer(t *testing.T) *scorer {
+	t.Helper()
+	e, err := engine.New([]byte(`{"method": {"name": "scr"}, "judge": {"type": "simulated", "latency_ms": 1, "qualities": {"a": 1, "b": 2}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newScorer(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestEventDescriptorFollowsCompletions(t *testing.T) {
-	fake := newFakeEngine()
-	handles, h, s := live(t, fake)
+	s := newTestScorer(t)
+	handles, h := live(s)
 	fd := s.ready.number
 	if readable(t, fd) {
 		t.Error("readable before anything completed")
 	}
-	fake.notify()
-	fake.notify()
-	if !readable(t, fd) {
-		t.Error("not readable after a completion")
+	for range 2 {
+		if _, err := s.Submit([]byte(`{"query_id": "q", "query": "?", "responses": ["a", "b"]}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for done := 0; done < 2; { // ends, or the test's own timeout tells
+		if !readable(t, fd) {
+			continue
+		}
+		done += strings.Count(string(s.poll()), `"ticket"`)
 	}
 	if string(s.poll()) != "[]" || readable(t, fd) {
 		t.Error("still readable after a poll")
@@ -35,24 +60,27 @@ func TestEventDescriptorFollowsCompletions(t *testing.T) {
 	if err := closeHandle[*scorer](handles, h, forever); err != nil {
 		t.Fatal(err)
 	}
-	fake.notify() // must not write to a descriptor that is someone else's by now
+	if s.ready.fd != -1 {
+		t.Error("the event descriptor is still open")
+	}
+	s.ready.set() // must not write to a descriptor that is someone else's by now
 	s.ready.clear()
 }
 
 // Whoever waits on the descriptor learns of a close: it turns readable before it
 // goes.
 func TestClosingWakesTheDescriptor(t *testing.T) {
-	fake := newFakeEngine()
-	fake.blocked = make(chan struct{})
-	handles, h, s := live(t, fake)
+	s := newTestScorer(t)
+	handles, h := live(s)
 	closing := make(chan error, 1)
-	go func() { closing <- closeHandle[*scorer](handles, h, forever) }()
-	<-fake.closed
-	if !readable(t, s.ready.number) {
-		t.Error("not readable while closing")
-	}
-	close(fake.blocked)
-	if err := <-closing; err != nil {
+	err := use(handles, h, func(s *scorer) error { // holds the release off
+		go func() { closing <- closeHandle[*scorer](handles, h, forever) }()
+		for !readable(t, s.ready.number) { // ends, or the test's own timeout tells
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	if err := errors.Join(err, <-closing); err != nil {
 		t.Error(err)
 	}
 }

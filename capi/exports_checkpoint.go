@@ -38,11 +38,7 @@ func optional(path *C.char) string {
 //export rbgo_restore_from
 func rbgo_restore_from(handle C.rb_handle, sources *C.char, out **C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
-		from, err := text("sources", sources)
-		if err != nil {
-			return err
-		}
-		found, err := s.RestoreFrom(from)
+		found, err := s.RestoreFrom(input(sources))
 		if err != nil {
 			return err
 		}
@@ -60,11 +56,10 @@ func rbgo_inspect(path, queryID *C.char, out **C.char) C.int32_t {
 	return guard(func() error {
 		id := ""
 		if queryID != nil {
-			b, err := text("query_id", queryID)
-			if err != nil {
+			var err error
+			if id, err = text("query_id", queryID); err != nil {
 				return err
 			}
-			id = string(b)
 		}
 		b, err := engine.Inspect(string(input(path)), id)
 		if err != nil {

@@ -10,11 +10,7 @@ import "context"
 //export rbgo_score_submit
 func rbgo_score_submit(handle C.rb_handle, group *C.char, out *C.rb_ticket) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
-		g, err := text("group", group)
-		if err != nil {
-			return err
-		}
-		ticket, err := s.Submit(g)
+		ticket, err := s.Submit(input(group))
 		if err != nil {
 			return err
 		}
@@ -47,11 +43,7 @@ func rbgo_poll(handle C.rb_handle, out **C.char) C.int32_t {
 //export rbgo_score_group
 func rbgo_score_group(handle C.rb_handle, group *C.char, out **C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
-		g, err := text("group", group)
-		if err != nil {
-			return err
-		}
-		result, err := s.Score(context.Background(), g)
+		result, err := s.Score(context.Background(), input(group))
 		if err != nil {
 			return err
 		}
@@ -63,11 +55,7 @@ func rbgo_score_group(handle C.rb_handle, group *C.char, out **C.char) C.int32_t
 //export rbgo_group_open
 func rbgo_group_open(handle C.rb_handle, group *C.char, expected C.int32_t, out *C.rb_ticket) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
-		g, err := text("group", group)
-		if err != nil {
-			return err
-		}
-		ticket, err := s.Open(g, int(expected))
+		ticket, err := s.Open(input(group), int(expected))
 		if err != nil {
 			return err
 		}
@@ -79,11 +67,7 @@ func rbgo_group_open(handle C.rb_handle, group *C.char, expected C.int32_t, out 
 //export rbgo_group_add
 func rbgo_group_add(handle C.rb_handle, ticket C.rb_ticket, index C.int32_t, response *C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
-		r, err := text("response", response)
-		if err != nil {
-			return err
-		}
-		return s.Add(uint64(ticket), int(index), r)
+		return s.Add(uint64(ticket), int(index), input(response))
 	})
 }
 

@@ -17,11 +17,7 @@ func rbgo_handles_open() C.int32_t { return C.int32_t(handles.open()) }
 //export rbgo_scorer_new
 func rbgo_scorer_new(config *C.char, out *C.rb_handle) C.int32_t {
 	return guard(func() error {
-		c, err := text("config", config)
-		if err != nil {
-			return err
-		}
-		e, err := engine.New(c)
+		e, err := engine.New(input(config))
 		if err != nil {
 			return err
 		}
@@ -41,7 +37,7 @@ func rbgo_prompt_template(kind *C.char, out **C.char) C.int32_t {
 		if err != nil {
 			return err
 		}
-		template, err := engine.PromptTemplate(string(k))
+		template, err := engine.PromptTemplate(k)
 		if err != nil {
 			return err
 		}
@@ -79,11 +75,7 @@ func rbgo_judge_check(handle C.rb_handle, deadlineMS C.int64_t) C.int32_t {
 //export rbgo_buffer_create
 func rbgo_buffer_create(handle C.rb_handle, query *C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
-		q, err := text("query", query)
-		if err != nil {
-			return err
-		}
-		return s.CreateBuffer(q)
+		return s.CreateBuffer(input(query))
 	})
 }
 
@@ -94,7 +86,7 @@ func rbgo_buffer_get(handle C.rb_handle, queryID *C.char, out **C.char) C.int32_
 		if err != nil {
 			return err
 		}
-		b, err := s.Buffer(string(id))
+		b, err := s.Buffer(id)
 		if err != nil {
 			return err
 		}
@@ -106,11 +98,7 @@ func rbgo_buffer_get(handle C.rb_handle, queryID *C.char, out **C.char) C.int32_
 //export rbgo_rubrics_write
 func rbgo_rubrics_write(handle C.rb_handle, query *C.char, out **C.char) C.int32_t {
 	return withScorer(handle, func(s *scorer) error {
-		q, err := text("query", query)
-		if err != nil {
-			return err
-		}
-		b, err := s.Rubrics(context.Background(), q)
+		b, err := s.Rubrics(context.Background(), input(query))
 		if err != nil {
 			return err
 		}
@@ -126,6 +114,6 @@ func rbgo_update(handle C.rb_handle, groupID *C.char) C.int32_t {
 		if err != nil {
 			return err
 		}
-		return s.Update(string(id))
+		return s.Update(id)
 	})
 }

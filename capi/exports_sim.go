@@ -8,11 +8,7 @@ import "C"
 //export rbgo_sim_start
 func rbgo_sim_start(config *C.char, out *C.rb_handle) C.int32_t {
 	return guard(func() error {
-		c, err := text("config", config)
-		if err != nil {
-			return err
-		}
-		s, err := newSimulator(c)
+		s, err := newSimulator(input(config))
 		if err != nil {
 			return err
 		}

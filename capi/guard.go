@@ -8,6 +8,8 @@ import "C"
 import (
 	"runtime/debug"
 	"time"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 // handles holds every live handle of the process.
@@ -19,7 +21,7 @@ var handles = newTable()
 func contain(body func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = &panicError{value, debug.Stack()}
+			err = fault.New(fault.Internal, "", "%v\n%s", value, debug.Stack())
 		}
 	}()
 	return body()
@@ -27,21 +29,10 @@ func contain(body func() error) (err error) {
 
 // guard runs the body of an export and reports its error.
 func guard(body func() error) C.int32_t {
-	var code int32
-	var text string
-	failed := contain(func() error {
-		if err := body(); err != nil {
-			code, text = codeOf(err), err.Error()
-		}
-		return nil
-	})
-	if failed != nil {
-		code, text = codePanic, failed.Error()
+	if err := contain(body); err != nil {
+		return setError(err)
 	}
-	if code == codeOK {
-		return C.RB_OK
-	}
-	return setError(code, text)
+	return C.RB_OK
 }
 
 // withScorer guards an export on a scorer, which stays alive until body is done.

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"sync"
 	"time"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 // resource is what a handle stands for.
@@ -56,11 +57,11 @@ func lookup[T resource](t *table, handle uint64) (*entry, T, error) {
 	var none T
 	e, ok := t.entries[handle]
 	if !ok || e.closing {
-		return nil, none, fmt.Errorf("%w: %s %d was closed or never existed", errHandle, none.kind(), handle)
+		return nil, none, fault.New(fault.Closed, "", "%s %d was closed or never existed", none.kind(), handle)
 	}
 	r, ok := e.resource.(T)
 	if !ok {
-		return nil, none, fmt.Errorf("%w: %d is a %s, not a %s", errHandle, handle, e.kind(), none.kind())
+		return nil, none, fault.New(fault.Closed, "", "handle %d is a %s, not a %s", handle, e.kind(), none.kind())
 	}
 	return e, r, nil
 }
@@ -95,7 +96,7 @@ func (e *entry) signalIdle() {
 
 // closeHandle makes the handle invalid at once, stops its resource, waits for
 // the calls that use it and releases it. Past the deadline (none if negative) it
-// returns errBusy and the rest goes on in the background.
+// returns fault.Busy and the rest goes on in the background.
 func closeHandle[T resource](t *table, handle uint64, deadline time.Duration) error {
 	t.mu.Lock()
 	e, _, err := lookup[T](t, handle)
@@ -119,7 +120,7 @@ func closeHandle[T resource](t *table, handle uint64, deadline time.Duration) er
 	case err := <-ended:
 		return err
 	case <-timer.C:
-		return fmt.Errorf("close %s %d: %w of %v; it is finished in the background", e.kind(), handle, errBusy, deadline)
+		return fault.New(fault.Busy, "", "close %s %d: still in flight at the deadline of %v; it is finished in the background", e.kind(), handle, deadline)
 	}
 }
 

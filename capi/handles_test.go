@@ -1,55 +1,76 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const forever = time.Duration(-1)
 
-// live makes a scorer on a fake engine and its handle in a table of its own.
-func live(t *testing.T, e runner) (*table, uint64, *scorer) {
-	t.Helper()
-	s, err := newScorer(e)
-	if err != nil {
-		t.Fatalf("newScorer: %v", err)
-	}
-	handles := newTable()
-	return handles, handles.add(s), s
+// fake is a resource whose stop ends when the test says so.
+type fake struct {
+	blocked  chan struct{} // stop waits until it is closed, if not nil
+	panics   any           // what stop panics with, if not nil
+	stopping chan struct{} // closed by stop
+	released bool
 }
 
-func nothing(*scorer) error { return nil }
+func newFake() *fake { return &fake{stopping: make(chan struct{})} }
+
+func (f *fake) kind() string { return "fake" }
+func (f *fake) release()     { f.released = true }
+func (f *fake) stop() error {
+	close(f.stopping)
+	if f.blocked != nil {
+		<-f.blocked
+	}
+	if f.panics != nil {
+		panic(f.panics)
+	}
+	return nil
+}
+
+// live makes a table of its own for a resource.
+func live(r resource) (*table, uint64) {
+	handles := newTable()
+	return handles, handles.add(r)
+}
+
+func nothing(*fake) error { return nil }
 
 func TestHandleIsRefusedOnceClosed(t *testing.T) {
-	handles, h, s := live(t, newFakeEngine())
+	f := newFake()
+	handles, h := live(f)
 	if err := use(handles, h, nothing); err != nil {
 		t.Fatalf("use of a live handle: %v", err)
 	}
-	if err := closeHandle[*scorer](handles, h, forever); err != nil {
+	if err := closeHandle[*fake](handles, h, forever); err != nil {
 		t.Fatalf("close: %v", err)
 	}
 	for name, got := range map[string]error{
 		"use after close":    use(handles, h, nothing),
-		"second close":       closeHandle[*scorer](handles, h, forever),
+		"second close":       closeHandle[*fake](handles, h, forever),
 		"handle 0":           use(handles, 0, nothing),
 		"handle never given": use(handles, h+1, nothing),
 	} {
-		if codeOf(got) != codeHandle {
-			t.Errorf("%s: got %v (code %d), want code %d", name, got, codeOf(got), codeHandle)
+		if !errors.Is(got, fault.Closed) {
+			t.Errorf("%s: got %v, want %v", name, got, fault.Closed)
 		}
 	}
 	if got := handles.open(); got != 0 {
 		t.Errorf("%d handles open at the end, want 0", got)
 	}
-	if s.ready.fd != -1 {
-		t.Error("the event descriptor is still open")
+	if !f.released {
+		t.Error("it was not released")
 	}
 }
 
@@ -57,31 +78,27 @@ func TestHandlesAreNeverReused(t *testing.T) {
 	handles := newTable()
 	seen := map[uint64]bool{}
 	for range 100 {
-		s, err := newScorer(newFakeEngine())
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := handles.add(s)
+		h := handles.add(newFake())
 		if h == 0 || seen[h] {
 			t.Fatalf("handle %d is 0 or was given before", h)
 		}
 		seen[h] = true
-		if err := closeHandle[*scorer](handles, h, forever); err != nil {
+		if err := closeHandle[*fake](handles, h, forever); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 func TestHandleOfAnotherKindIsRefusedByName(t *testing.T) {
-	handles, h, _ := live(t, newFakeEngine())
+	handles, h := live(newFake())
 	err := use(handles, h, func(*simulator) error { t.Error("body ran"); return nil })
-	if codeOf(err) != codeHandle || !strings.Contains(err.Error(), "is a scorer, not a simulated judge") {
+	if !errors.Is(err, fault.Closed) || !strings.Contains(err.Error(), "is a fake, not a simulated judge") {
 		t.Errorf("got %v", err)
 	}
-	if err := closeHandle[*simulator](handles, h, forever); codeOf(err) != codeHandle {
+	if err := closeHandle[*simulator](handles, h, forever); !errors.Is(err, fault.Closed) {
 		t.Errorf("closed as another kind: got %v", err)
 	}
-	if err := closeHandle[*scorer](handles, h, forever); err != nil {
+	if err := closeHandle[*fake](handles, h, forever); err != nil {
 		t.Errorf("the handle did not survive: %v", err)
 	}
 }
@@ -89,68 +106,71 @@ func TestHandleOfAnotherKindIsRefusedByName(t *testing.T) {
 // A close with a call in flight refuses new calls at once, is over only when the
 // call is, and keeps the descriptor open until then.
 func TestCloseWaitsForCallsInFlight(t *testing.T) {
-	fake := newFakeEngine()
-	fake.blocked, fake.scoring = make(chan struct{}), make(chan struct{}, 1)
-	handles, h, s := live(t, fake)
+	f := newFake()
+	f.blocked = make(chan struct{})
+	handles, h := live(f)
+	calling, answer := make(chan struct{}), make(chan struct{})
 
 	var both sync.WaitGroup
 	both.Go(func() {
-		err := use(handles, h, func(s *scorer) error {
-			_, err := s.Score(context.Background(), nil)
-			if s.ready.fd == -1 {
+		err := use(handles, h, func(f *fake) error {
+			close(calling)
+			<-answer
+			if f.released {
 				t.Error("released under a call in flight")
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			t.Errorf("the call in flight: %v", err)
 		}
 	})
-	<-fake.scoring
+	<-calling
 	both.Go(func() {
-		if err := closeHandle[*scorer](handles, h, forever); err != nil {
+		if err := closeHandle[*fake](handles, h, forever); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	<-fake.closed
-	if err := use(handles, h, nothing); codeOf(err) != codeHandle {
+	<-f.stopping
+	if err := use(handles, h, nothing); !errors.Is(err, fault.Closed) {
 		t.Errorf("use while closing: got %v", err)
 	}
 	if got := handles.open(); got != 1 {
 		t.Errorf("%d handles open while closing, want 1", got)
 	}
-	close(fake.blocked)
+	close(f.blocked)
+	close(answer)
 	both.Wait()
-	if handles.open() != 0 || s.ready.fd != -1 {
-		t.Errorf("after the close: %d handles open, descriptor %d", handles.open(), s.ready.fd)
+	if handles.open() != 0 || !f.released {
+		t.Errorf("after the close: %d handles open, released: %v", handles.open(), f.released)
 	}
 }
 
 func TestCloseReturnsAtItsDeadlineAndFinishesLater(t *testing.T) {
-	fake := newFakeEngine()
-	fake.blocked = make(chan struct{})
-	handles, h, _ := live(t, fake)
-	err := closeHandle[*scorer](handles, h, deadline(1))
-	if codeOf(err) != codeBusy {
-		t.Errorf("got %v (code %d), want code %d", err, codeOf(err), codeBusy)
+	f := newFake()
+	f.blocked = make(chan struct{})
+	handles, h := live(f)
+	err := closeHandle[*fake](handles, h, deadline(1))
+	if !errors.Is(err, fault.Busy) {
+		t.Errorf("got %v, want %v", err, fault.Busy)
 	}
-	if err := use(handles, h, nothing); codeOf(err) != codeHandle {
+	if err := use(handles, h, nothing); !errors.Is(err, fault.Closed) {
 		t.Errorf("use after the deadline: got %v", err)
 	}
-	close(fake.blocked)
+	close(f.blocked)
 	for handles.open() != 0 { // ends, or the test's own timeout tells
 		time.Sleep(time.Millisecond)
 	}
 }
 
 func TestPanicOnCloseStillReleases(t *testing.T) {
-	fake := newFakeEngine()
-	fake.panics = "boom"
-	handles, h, s := live(t, fake)
-	if err := closeHandle[*scorer](handles, h, forever); codeOf(err) != codePanic {
-		t.Errorf("got %v, want code %d", err, codePanic)
+	f := newFake()
+	f.panics = "boom"
+	handles, h := live(f)
+	if err := closeHandle[*fake](handles, h, forever); !errors.Is(err, fault.Internal) {
+		t.Errorf("got %v, want %v", err, fault.Internal)
 	}
-	if handles.open() != 0 || s.ready.fd != -1 {
-		t.Error("the handle or its descriptor outlived a panic on close")
+	if handles.open() != 0 || !f.released {
+		t.Error("the handle outlived a panic on close")
 	}
 }

@@ -8,9 +8,9 @@ package main
 import "C"
 
 import (
-	"fmt"
-	"unicode/utf8"
 	"unsafe"
+
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 // input copies a borrowed C string.
@@ -21,26 +21,11 @@ func input(p *C.char) []byte {
 	return text
 }
 
-// text copies a borrowed C string that must be UTF-8; name is the argument's.
-// Go's JSON decoder would quietly replace what is not.
-func text(name string, p *C.char) ([]byte, error) {
+// text copies a borrowed C string that must be UTF-8; name is the argument's. JSON
+// is taken as input: its decoder names the field that is not.
+func text(name string, p *C.char) (string, error) {
 	b := input(p)
-	return b, checkUTF8(name, b)
-}
-
-func checkUTF8(name string, b []byte) error {
-	if utf8.Valid(b) {
-		return nil
-	}
-	at := 0
-	for at < len(b) {
-		r, size := utf8.DecodeRune(b[at:])
-		if r == utf8.RuneError && size <= 1 {
-			break
-		}
-		at += size
-	}
-	return fmt.Errorf("%w: %s: not UTF-8: byte 0x%02x at offset %d", errInvalid, name, b[at], at)
+	return string(b), strict.CheckText(name, b)
 }
 
 // output hands b to the caller, who frees it with rb_free.

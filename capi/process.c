@@ -52,20 +52,14 @@ __attribute__((constructor)) static void after_go(void) {
     pthread_key_create(&last_error_key, forget);
 }
 
-int32_t abi_set_error(int32_t code, const char *text, size_t length) {
-    if (last_error == NULL) {
-        last_error = malloc(RB_ERROR_SIZE);
-        if (last_error == NULL)
-            return code;
-        pthread_setspecific(last_error_key, last_error);
-    }
-    if (length >= RB_ERROR_SIZE) {
-        length = RB_ERROR_SIZE - 1;
-        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
-            length--; /* back to the first byte of the character that is cut */
-    }
-    memcpy(last_error, text, length);
-    last_error[length] = '\0';
+int32_t abi_set_error(int32_t code, const char *json, size_t length) {
+    char *copy = realloc(last_error, length + 1);
+    if (copy == NULL)
+        return code;
+    memcpy(copy, json, length);
+    copy[length] = '\0';
+    last_error = copy;
+    pthread_setspecific(last_error_key, copy);
     return code;
 }
 

@@ -6,40 +6,14 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/engine"
 )
 
-// runner is what the ABI needs of an engine: engine.Engine in life, a fake in
-// tests.
-type runner interface {
-	SetNotify(func()) // called when completions go from none to some
-	CreateBuffer(query []byte) error
-	Buffer(queryID string) ([]byte, error)
-	Submit(group []byte) (ticket uint64, err error)
-	Open(group []byte, expected int) (ticket uint64, err error)
-	Add(ticket uint64, index int, response []byte) error
-	CloseGroup(ticket uint64) error
-	Cancel(ticket uint64) error
-	Poll() []byte
-	Score(ctx context.Context, group []byte) ([]byte, error)
-	Update(groupID string) error
-	Snapshot(path string) error
-	Restore(path string) error
-	Journal(path, snapshot string) error
-	RestoreFrom(sources []byte) (engine.Restored, error)
-	Stats() []byte
-	Check(ctx context.Context) error
-	Rubrics(ctx context.Context, query []byte) ([]byte, error)
-	Close(ctx context.Context) error
-}
-
-var _ runner = (*engine.Engine)(nil)
-
 // scorer is an engine and the descriptor that tells of its completions.
 type scorer struct {
-	runner
+	*engine.Engine
 	ready *eventFD
 }
 
 // newScorer takes over e and closes it when it fails.
-func newScorer(e runner) (*scorer, error) {
+func newScorer(e *engine.Engine) (*scorer, error) {
 	ready, err := newEventFD()
 	if err != nil {
 		_ = e.Close(context.Background())

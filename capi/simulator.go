@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge/sim"
 	"github.com/rankbuffer/rankbuffer/core/strict"
 )
@@ -23,41 +23,40 @@ func newSimulator(config []byte) (*simulator, error) {
 	}
 	cfg, err := sim.ParseConfig(rest)
 	if err != nil {
-		return nil, err
+		return nil, fault.Or(fault.InvalidValue, err)
 	}
 	judge, err := sim.New(cfg)
 	if err != nil {
-		return nil, err
+		return nil, fault.Or(fault.InvalidValue, err)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: simulated judge: %w", errIO, err)
+		return nil, fault.New(fault.FileError, "", "%w", err)
 	}
 	return &simulator{sim.Start(listener, judge)}, nil
 }
 
 // splitAddress takes host and port out of a configuration.
 func splitAddress(config []byte) (address string, rest []byte, err error) {
-	const what = "simulated judge"
 	var fields map[string]json.RawMessage
-	if err := strict.Unmarshal(what, config, &fields); err != nil {
-		return "", nil, fmt.Errorf("%w: %w", errInvalid, err)
+	if err := strict.Unmarshal("", config, &fields); err != nil {
+		return "", nil, err
 	}
 	host, port := "127.0.0.1", 0
 	for name, into := range map[string]any{"host": &host, "port": &port} {
 		if value, given := fields[name]; given {
-			if err := strict.Unmarshal(what+": "+name, value, into); err != nil {
-				return "", nil, fmt.Errorf("%w: %w", errInvalid, err)
+			if err := strict.Unmarshal(name, value, into); err != nil {
+				return "", nil, err
 			}
 			delete(fields, name)
 		}
 	}
 	if port < 0 || port > 65535 {
-		return "", nil, fmt.Errorf("%w: %s: port: %d is not in 0..65535", errInvalid, what, port)
+		return "", nil, fault.New(fault.InvalidValue, "port", "%d is not in 0..65535", port)
 	}
 	rest, err = json.Marshal(fields)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: %s: %w", errInvalid, what, err)
+		return "", nil, err
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port)), rest, nil
 }

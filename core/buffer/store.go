@@ -2,19 +2,11 @@ package buffer
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/query"
-)
-
-// The errors of a Store.
-var (
-	ErrConflict = errors.New("query is known with other content")
-	ErrStale    = errors.New("buffer has moved on")
-	ErrNotFound = errors.New("query is not known")
 )
 
 // Store holds the records of all queries. The zero value is empty and ready;
@@ -30,26 +22,26 @@ type Store struct {
 // query with the same content is left as it is and start is not called; a field
 // that q leaves out is no other content.
 //
-// Errors: ErrConflict naming the field, what query.Validate says, or start's own; the
-// store is then unchanged. start runs under the store's lock, so it must not
+// Errors: fault.QueryConflict naming the field, those of Query.Validate, or
+// start's own; the store is then unchanged. start runs under the store's lock, so it must not
 // call the store.
 func (s *Store) Create(q query.Query, start func() (*Buffer, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.records[q.ID]; ok {
 		if field := known.Query.Conflict(q); field != "" {
-			return fmt.Errorf("buffer: %w: query_id %q: %s: differs from what was given first", ErrConflict, q.ID, field)
+			return fault.New(fault.QueryConflict, field, "differs from what was given for the query first")
 		}
 		return nil
 	}
 	if err := q.Validate(); err != nil {
-		return fmt.Errorf("buffer: create: %w", err)
+		return err
 	}
 	r := Record{Query: q}
 	if start != nil {
 		b, err := start()
 		if err != nil {
-			return fmt.Errorf("buffer: create %q: %w", q.ID, err)
+			return err
 		}
 		r.Buffer = b
 	}
@@ -69,7 +61,7 @@ func (s *Store) Get(id string) (Record, bool) {
 }
 
 // Commit puts next in place of base and sets the number of completed groups. A
-// nil next keeps base and sets the number alone. Errors: ErrNotFound; ErrStale
+// nil next keeps base and sets the number alone. Errors: fault.UnknownQuery; StaleUpdate
 // when the query's buffer is no longer base (the same pointer, nil for a buffer
 // that has not started); the store is then unchanged.
 func (s *Store) Commit(id string, base, next *Buffer, ordinal int) error {
@@ -83,10 +75,10 @@ func (s *Store) CommitTagged(id string, base, next *Buffer, ordinal int, tag str
 	defer s.mu.Unlock()
 	r, ok := s.records[id]
 	if !ok {
-		return fmt.Errorf("buffer: commit: %w: query_id %q", ErrNotFound, id)
+		return fault.New(fault.UnknownQuery, "", "query_id %q is not known", id)
 	}
 	if r.Buffer != base {
-		return fmt.Errorf("buffer: commit: %w: query_id %q changed after this group was ranked", ErrStale, id)
+		return fault.New(fault.StaleUpdate, "", "the buffer of query %q has changed since this group was ranked", id)
 	}
 	if next != nil {
 		r.Buffer = next

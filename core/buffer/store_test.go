@@ -3,11 +3,11 @@ package buffer
 import (
 	"errors"
 	"fmt"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
 
@@ -36,9 +36,9 @@ func TestStoreCreate(t *testing.T) {
 	}{
 		{"the same", func(*query.Query) {}, nil, ""},
 		{"id alone", func(q *query.Query) { *q = query.Query{ID: "q"} }, nil, ""},
-		{"other prompt", func(q *query.Query) { q.Prompt.Text = "?" }, ErrConflict, "query:"},
-		{"other rubrics", func(q *query.Query) { q.Rubrics = []query.Rubric{{Text: "clear", Weight: 2}} }, ErrConflict, "rubrics:"},
-		{"other ranked", func(q *query.Query) { q.Ranked = []string{"a", "b"} }, ErrConflict, "ranked:"},
+		{"other prompt", func(q *query.Query) { q.Prompt.Text = "?" }, fault.QueryConflict, "query:"},
+		{"other rubrics", func(q *query.Query) { q.Rubrics = []query.Rubric{{Text: "clear", Weight: 2}} }, fault.QueryConflict, "rubrics:"},
+		{"other ranked", func(q *query.Query) { q.Ranked = []string{"a", "b"} }, fault.QueryConflict, "ranked:"},
 		{"new and invalid", func(q *query.Query) { *q = query.Query{ID: "new"} }, fault.MissingField, "query:"},
 		{"new without an id", func(q *query.Query) { q.ID = "" }, fault.MissingField, "query_id"},
 	} {
@@ -82,15 +82,15 @@ func TestStoreCommit(t *testing.T) {
 		wantBuffer  *Buffer
 		wantOrdinal int
 	}{
-		{"nobody", nil, first, 1, ErrNotFound, nil, 0},
-		{"q", twin, first, 1, ErrStale, nil, 0}, // not started yet
-		{"q", nil, nil, 1, nil, nil, 1},         // a group whose bootstrap call failed
+		{"nobody", nil, first, 1, fault.UnknownQuery, nil, 0},
+		{"q", twin, first, 1, fault.StaleUpdate, nil, 0}, // not started yet
+		{"q", nil, nil, 1, nil, nil, 1},                  // a group whose bootstrap call failed
 		{"q", nil, first, 2, nil, first, 2},
-		{"q", nil, second, 3, ErrStale, first, 2},
-		{"q", twin, second, 3, ErrStale, first, 2}, // equal content is not the same buffer
+		{"q", nil, second, 3, fault.StaleUpdate, first, 2},
+		{"q", twin, second, 3, fault.StaleUpdate, first, 2}, // equal content is not the same buffer
 		{"q", first, nil, 3, nil, first, 3},
 		{"q", first, second, 4, nil, second, 4},
-		{"q", first, second, 5, ErrStale, second, 4},
+		{"q", first, second, 5, fault.StaleUpdate, second, 4},
 	} {
 		err := s.Commit(c.id, c.base, c.next, c.ordinal)
 		if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
@@ -184,7 +184,7 @@ func TestStoreConcurrent(t *testing.T) {
 				switch err := s.Commit(id, r.Buffer, next, r.Ordinal+1); {
 				case err == nil:
 					n++
-				case !errors.Is(err, ErrStale):
+				case !errors.Is(err, fault.StaleUpdate):
 					t.Error(err)
 					return
 				}

@@ -1,13 +1,10 @@
 package buffer
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-)
 
-// ErrBuckets is wrapped when the number of buckets does not fit the buffer.
-var ErrBuckets = errors.New("buckets do not fit the buffer")
+	"github.com/rankbuffer/rankbuffer/core/fault"
+)
 
 // Options of the maintenance. The zero value grows without bound and never
 // prunes.
@@ -34,12 +31,12 @@ func (b *Buffer) Frozen(epoch int, o Options) bool {
 // (RankBuffer, Algorithm 2). buckets are sigma_0..sigma_K: the texts of the
 // rollouts between two neighbouring anchors, worst first, sigma_0 below all
 // anchors and sigma_K above. The group and its epoch always count, also when
-// the buffer is frozen. The only error is ErrBuckets: K anchors need K+1
-// buckets.
+// the buffer is frozen. The only error is fault.Internal: K anchors need
+// K+1 buckets.
 func (b *Buffer) Update(buckets [][]string, epoch, step int, o Options) (*Buffer, error) {
 	k := len(b.Anchors)
 	if len(buckets) != k+1 {
-		return nil, fmt.Errorf("buffer: update: %w: %d anchors need %d buckets, got %d", ErrBuckets, k, k+1, len(buckets))
+		return nil, fault.New(fault.Internal, "", "%d anchors need %d buckets, got %d", k, k+1, len(buckets))
 	}
 	next := b.Count(epoch)
 	if b.Frozen(epoch, o) {

@@ -2,6 +2,7 @@ package buffer
 
 import (
 	"errors"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"strings"
 	"testing"
 )
@@ -208,14 +209,14 @@ func TestUpdateBucketCount(t *testing.T) {
 	before := dump(b)
 	for _, buckets := range []string{"x", "| |", "x | | | |"} {
 		got, err := b.Update(split(buckets), 0, 0, Options{})
-		if !errors.Is(err, ErrBuckets) || got != nil {
-			t.Errorf("buckets %q: got %v, %v; want ErrBuckets", buckets, got, err)
+		if !errors.Is(err, fault.Internal) || got != nil {
+			t.Errorf("buckets %q: got %v, %v; want fault.Internal", buckets, got, err)
 		} else if !strings.Contains(err.Error(), "3 anchors need 4 buckets") {
 			t.Errorf("error %q does not say what is needed", err)
 		}
 	}
-	if _, err := b.Update(nil, 0, 0, Options{FreezeAfter: 1}); !errors.Is(err, ErrBuckets) {
-		t.Errorf("nil buckets: %v, want ErrBuckets", err)
+	if _, err := b.Update(nil, 0, 0, Options{FreezeAfter: 1}); !errors.Is(err, fault.Internal) {
+		t.Errorf("nil buckets: %v, want fault.Internal", err)
 	}
 	if dump(b) != before {
 		t.Error("a refused update changed the buffer")

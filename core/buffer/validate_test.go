@@ -2,10 +2,10 @@ package buffer
 
 import (
 	"errors"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"strings"
 	"testing"
 
-	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/query"
 )
 
@@ -34,22 +34,22 @@ func TestRecordValidate(t *testing.T) {
 	}{
 		{"query_id", func(r *Record) { r.Query.ID = "" }, fault.MissingField},
 		{"ranked", func(r *Record) { r.Query.Ranked = []string{"a"} }, fault.InvalidValue},
-		{"query_id: not UTF-8", func(r *Record) { r.Query.ID = bad }, ErrInvalid},
-		{"query: not UTF-8", func(r *Record) { r.Query.Prompt = query.Prompt{Text: bad} }, ErrInvalid},
-		{"query[0]: not UTF-8", func(r *Record) { r.Query.Prompt.Messages[0].Content = bad }, ErrInvalid},
+		{"query_id: not UTF-8", func(r *Record) { r.Query.ID = bad }, fault.InvalidValue},
+		{"query: not UTF-8", func(r *Record) { r.Query.Prompt = query.Prompt{Text: bad} }, fault.InvalidValue},
+		{"query[0]: not UTF-8", func(r *Record) { r.Query.Prompt.Messages[0].Content = bad }, fault.InvalidValue},
 		{"query[0].role", func(r *Record) { r.Query.Prompt.Messages[0].Role = bad }, fault.InvalidValue},
-		{"rubrics[0].text: not UTF-8", func(r *Record) { r.Query.Rubrics[0].Text = bad }, ErrInvalid},
-		{"ranked[1]: not UTF-8", func(r *Record) { r.Query.Ranked[1] = bad }, ErrInvalid},
-		{"ordinal", func(r *Record) { r.Ordinal = -1 }, ErrInvalid},
-		{"initial", func(r *Record) { r.Buffer.Initial = -1 }, ErrInvalid},
-		{"anchors: 1 are no scale", func(r *Record) { r.Buffer.Anchors = r.Buffer.Anchors[:1] }, ErrInvalid},
-		{"groups", func(r *Record) { r.Buffer.Groups = -1 }, ErrInvalid},
-		{"anchors[1]: text: not UTF-8", func(r *Record) { r.Buffer.Anchors[1].Text = bad }, ErrInvalid},
-		{"anchors[2]: inactive", func(r *Record) { r.Buffer.Anchors[2].Inactive = -1 }, ErrInvalid},
-		{"anchors[0]: source", func(r *Record) { r.Buffer.Anchors[0].Source = "magic" }, ErrInvalid},
-		{"anchors[3]: is the same text as anchors[1]", func(r *Record) { r.Buffer.Anchors[3].Text = "b" }, ErrInvalid},
-		{"seen[1]", func(r *Record) { r.Buffer.Seen[1].Epoch = -1 }, ErrInvalid},
-		{"pending.order[0]: not UTF-8", func(r *Record) { r.Buffer.Pending.Order[0].Text = bad }, ErrInvalid},
+		{"rubrics[0].text: not UTF-8", func(r *Record) { r.Query.Rubrics[0].Text = bad }, fault.InvalidValue},
+		{"ranked[1]: not UTF-8", func(r *Record) { r.Query.Ranked[1] = bad }, fault.InvalidValue},
+		{"ordinal", func(r *Record) { r.Ordinal = -1 }, fault.InvalidValue},
+		{"initial", func(r *Record) { r.Buffer.Initial = -1 }, fault.InvalidValue},
+		{"anchors: need at least 2, got 1", func(r *Record) { r.Buffer.Anchors = r.Buffer.Anchors[:1] }, fault.InvalidValue},
+		{"groups", func(r *Record) { r.Buffer.Groups = -1 }, fault.InvalidValue},
+		{"anchors[1].text: not UTF-8", func(r *Record) { r.Buffer.Anchors[1].Text = bad }, fault.InvalidValue},
+		{"anchors[2].inactive", func(r *Record) { r.Buffer.Anchors[2].Inactive = -1 }, fault.InvalidValue},
+		{"anchors[0].source", func(r *Record) { r.Buffer.Anchors[0].Source = "magic" }, fault.InvalidValue},
+		{"anchors[3]: is the same text as anchors[1]", func(r *Record) { r.Buffer.Anchors[3].Text = "b" }, fault.InvalidValue},
+		{"seen[1]", func(r *Record) { r.Buffer.Seen[1].Epoch = -1 }, fault.InvalidValue},
+		{"pending.order[0]: not UTF-8", func(r *Record) { r.Buffer.Pending.Order[0].Text = bad }, fault.InvalidValue},
 	} {
 		r := good()
 		c.spoil(&r)

@@ -81,8 +81,8 @@ func TestJournalRefusesBadAnswers(t *testing.T) {
 	record := toJSON(t, small()[1])
 	for _, c := range badAnswers {
 		path := forgeJournal(t, JournalVersion, `{"meta":{"method":"m","created_by":""}}`, `{"record":`+record+`,"answer":`+c.answer+`}`)
-		if _, _, err := replayed(path); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%s: got %v, want ErrCorrupt with %q", c.name, err, c.text)
+		if _, _, err := replayed(path); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: got %v, want errDamaged with %q", c.name, err, c.text)
 		}
 	}
 }
@@ -100,8 +100,8 @@ func TestAppendRefusesBadAnswers(t *testing.T) {
 		"torn":      {Label: "g", Result: json.RawMessage(`{"a":`), Responses: []string{Digest("a")}},
 		"text":      {Label: "g", Result: json.RawMessage(`{}`), Responses: []string{"the response itself, by mistake"}},
 	} {
-		if err := j.Append(Entry{Record: small()[0], Answer: a}); !errors.Is(err, ErrRecord) {
-			t.Errorf("%s: got %v, want ErrRecord", name, err)
+		if err := j.Append(Entry{Record: small()[0], Answer: a}); !errors.Is(err, errRecord) {
+			t.Errorf("%s: got %v, want errRecord", name, err)
 		}
 	}
 	if err := j.Append(Entry{Record: small()[0], Answer: answerOf("g", "a")}); err != nil {
@@ -116,7 +116,7 @@ func TestAppendRefusesBadAnswers(t *testing.T) {
 }
 
 func TestJournalVersions(t *testing.T) {
-	for version, want := range map[uint32]error{0: ErrCorrupt, 1: nil, 2: nil, JournalVersion + 1: ErrNewer} {
+	for version, want := range map[uint32]error{0: errDamaged, 1: nil, 2: nil, JournalVersion + 1: errNewer} {
 		path := forgeJournal(t, version, `{"meta":{"method":"m","created_by":""}}`)
 		if _, _, err := replayed(path); !errors.Is(err, want) {
 			t.Errorf("version %d: got %v, want %v", version, err, want)

@@ -122,7 +122,7 @@ func lineOf(v any) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	return b.Bytes(), nil
 }

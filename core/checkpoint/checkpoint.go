@@ -20,24 +20,38 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 // Version is the format this program writes, and the newest it reads.
 const Version = 1
 
-// The errors of this package. Errors of the file system are wrapped as they
-// come (*os.PathError and the like).
+// What can be wrong with a file or a record. Every error of this package is a
+// *fault.Error that names the file; fault.FileError is what the system reports.
 var (
-	ErrForeign   = errors.New("not a RankBuffer checkpoint")
-	ErrNewer     = errors.New("written by a newer version of RankBuffer")
-	ErrTruncated = errors.New("checkpoint is truncated")
-	ErrCorrupt   = errors.New("checkpoint is damaged")
-	ErrNotFound  = errors.New("query is not in the checkpoint")
-	ErrRecord    = errors.New("record cannot be saved")
+	errForeign   = fault.New(fault.CheckpointForeign, "", "not a RankBuffer file")
+	errNewer     = fault.New(fault.CheckpointNewer, "", "written by a newer version of RankBuffer")
+	errTruncated = fault.New(fault.CheckpointDamaged, "", "the file is truncated")
+	errDamaged   = fault.New(fault.CheckpointDamaged, "", "the file is damaged")
+	errNotFound  = fault.New(fault.UnknownQuery, "", "the query is not in the file")
+	errRecord    = fault.New(fault.FileError, "", "the record cannot be saved")
 )
+
+// about names the file in an error.
+func about(path string, err error) error {
+	code := fault.FileError
+	if known := new(fault.Error); errors.As(err, &known) {
+		code = known.Code
+	}
+	if system := new(fs.PathError); errors.As(err, &system) && system.Path == path {
+		err = fmt.Errorf("%s: %w", system.Op, system.Err) // whose text has the path already
+	}
+	return fault.InFile(code, path, err)
+}
 
 // Meta says what a checkpoint belongs to.
 type Meta struct {
@@ -59,17 +73,17 @@ type Info struct {
 // there. The file appears whole or not at all: it is written beside its final
 // place, synced and renamed; on any error the old file is left as it was.
 // Records must be valid (buffer.Record.Validate), of distinct queries, and no
-// larger than MaxRecord as JSON: ErrRecord.
+// larger than MaxRecord as JSON: errRecord.
 func Write(path string, meta Meta, records []buffer.Record) error {
 	err := replaceFile(path, func(f *os.File) error { return encode(f, meta, records) })
 	if err != nil {
-		return fmt.Errorf("checkpoint: write %s: %w", path, err)
+		return about(path, err)
 	}
 	return nil
 }
 
-// Read returns every record, sorted by query id. Errors: ErrForeign, ErrNewer,
-// ErrTruncated, ErrCorrupt, or the file system's; nothing is returned then.
+// Read returns every record, sorted by query id. Errors: errForeign, errNewer,
+// errTruncated, errDamaged, or the file system's; nothing is returned then.
 func Read(path string) (Meta, []buffer.Record, error) {
 	var meta Meta
 	var records []buffer.Record
@@ -90,7 +104,7 @@ func Read(path string) (Meta, []buffer.Record, error) {
 }
 
 // ReadOne returns the record of one query and reads no shard but the one it is
-// in. Errors: ErrNotFound, or those of Read.
+// in. Errors: errNotFound, or those of Read.
 func ReadOne(path, queryID string) (buffer.Record, error) {
 	var record buffer.Record
 	err := withFile(path, func(r *Reader) (err error) {
@@ -132,7 +146,7 @@ func List(path string) ([]string, error) {
 
 func withFile(path string, use func(*Reader) error) error {
 	if err := readFile(path, use); err != nil {
-		return fmt.Errorf("checkpoint: read %s: %w", path, err)
+		return about(path, err)
 	}
 	return nil
 }
@@ -143,7 +157,7 @@ func readFile(path string, use func(*Reader) error) error {
 		return err
 	}
 	if !stat.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return fmt.Errorf("%w: not a regular file", ErrForeign)
+		return fmt.Errorf("%w: not a regular file", errForeign)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -131,8 +131,8 @@ func TestNotFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"", "a", "chat2", "zzz"} {
-			if _, err := ReadOne(path, id); !errors.Is(err, ErrNotFound) {
-				t.Errorf("%d records, id %q: got %v, want ErrNotFound", len(records), id, err)
+			if _, err := ReadOne(path, id); !errors.Is(err, errNotFound) {
+				t.Errorf("%d records, id %q: got %v, want errNotFound", len(records), id, err)
 			}
 		}
 	}
@@ -152,8 +152,8 @@ func TestWriteRefusesRecords(t *testing.T) {
 		}, `"z": query: not UTF-8`},
 	} {
 		err := encode(&memory{}, meta, c.spoil(small()))
-		if !errors.Is(err, ErrRecord) || !strings.Contains(err.Error(), c.names) {
-			t.Errorf("%s: got %v, want ErrRecord naming %q", c.name, err, c.names)
+		if !errors.Is(err, errRecord) || !strings.Contains(err.Error(), c.names) {
+			t.Errorf("%s: got %v, want errRecord naming %q", c.name, err, c.names)
 		}
 	}
 }

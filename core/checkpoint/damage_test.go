@@ -20,8 +20,8 @@ import (
 func TestTruncatedAnywhere(t *testing.T) {
 	file := mustEncode(t, small())
 	for n := range file {
-		if _, err := readAll(file[:n]); !errors.Is(err, ErrTruncated) {
-			t.Errorf("first %d of %d bytes: got %v, want ErrTruncated", n, len(file), err)
+		if _, err := readAll(file[:n]); !errors.Is(err, errTruncated) {
+			t.Errorf("first %d of %d bytes: got %v, want errTruncated", n, len(file), err)
 		}
 	}
 }
@@ -29,9 +29,9 @@ func TestTruncatedAnywhere(t *testing.T) {
 func TestEveryBitFlip(t *testing.T) {
 	file := mustEncode(t, small())
 	for i := range file {
-		want := ErrCorrupt
+		want := errDamaged
 		if i < len(headStart) {
-			want = ErrForeign
+			want = errForeign
 		}
 		for bit := range 8 {
 			flipped := slices.Clone(file)
@@ -70,22 +70,22 @@ func TestRefused(t *testing.T) {
 		want error
 		text string
 	}{
-		{"empty", nil, ErrTruncated, "0 bytes"},
-		{"text", []byte("{\"query_id\": 1}\n"), ErrForeign, ""},
-		{"other zstd", plain.EncodeAll([]byte("hello hello hello"), nil), ErrForeign, ""},
-		{"other skippable frame", append([]byte("\x5b\x2a\x4d\x18\x24\x00\x00\x00"), make([]byte, 100)...), ErrForeign, ""},
-		{"went through text mode", bytes.ReplaceAll(good, []byte("\r\n"), []byte("\n")), ErrForeign, ""},
-		{"zeros", make([]byte, 4096), ErrForeign, ""},
-		{"next version", version(2), ErrNewer, "format 2, this program reads up to 1"},
-		{"far version", version(1 << 31), ErrNewer, "upgrade"},
-		{"no version", version(0), ErrCorrupt, "format 0"},
-		{"appended to", append(slices.Clone(good), 0), ErrCorrupt, "1 bytes were added"},
-		{"twice", append(slices.Clone(good), good...), ErrCorrupt, "were added"},
-		{"index in the head", indexAt(10), ErrCorrupt, "index"},
-		{"index at the end", indexAt(uint64(len(good))), ErrCorrupt, "index"},
-		{"index far out", indexAt(1 << 62), ErrCorrupt, "index"},
-		{"index before zero", indexAt(1 << 63), ErrCorrupt, "index"},
-		{"index elsewhere", indexAt(headSize), ErrCorrupt, "checksum of the index"},
+		{"empty", nil, errTruncated, "0 bytes"},
+		{"text", []byte("{\"query_id\": 1}\n"), errForeign, ""},
+		{"other zstd", plain.EncodeAll([]byte("hello hello hello"), nil), errForeign, ""},
+		{"other skippable frame", append([]byte("\x5b\x2a\x4d\x18\x24\x00\x00\x00"), make([]byte, 100)...), errForeign, ""},
+		{"went through text mode", bytes.ReplaceAll(good, []byte("\r\n"), []byte("\n")), errForeign, ""},
+		{"zeros", make([]byte, 4096), errForeign, ""},
+		{"next version", version(2), errNewer, "format 2, this program reads up to 1"},
+		{"far version", version(1 << 31), errNewer, "upgrade"},
+		{"no version", version(0), errDamaged, "format 0"},
+		{"appended to", append(slices.Clone(good), 0), errDamaged, "1 bytes were added"},
+		{"twice", append(slices.Clone(good), good...), errDamaged, "were added"},
+		{"index in the head", indexAt(10), errDamaged, "index"},
+		{"index at the end", indexAt(uint64(len(good))), errDamaged, "index"},
+		{"index far out", indexAt(1 << 62), errDamaged, "index"},
+		{"index before zero", indexAt(1 << 63), errDamaged, "index"},
+		{"index elsewhere", indexAt(headSize), errDamaged, "checksum of the index"},
 	} {
 		_, err := readAll(c.file)
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
@@ -161,8 +161,8 @@ func TestForged(t *testing.T) {
 		{"raw size negative", lineA, `{` + meta + `,"queries":1,"shards":[{"first":"a","queries":1,"size":%d,"raw":-%d,"crc":%d}]}`, "raw size"},
 	} {
 		_, err := readAll(forgeJSON(t, c.shard, c.index))
-		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%s: got %v, want ErrCorrupt with %q", c.name, err, c.text)
+		if !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: got %v, want errDamaged with %q", c.name, err, c.text)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestForgedOverlap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readAll(forge(packed, frame)); c.ok != (err == nil) || (err != nil && !errors.Is(err, ErrCorrupt)) {
+		if _, err := readAll(forge(packed, frame)); c.ok != (err == nil) || (err != nil && !errors.Is(err, errDamaged)) {
 			t.Errorf("shards from %v: got %v, want it accepted: %v", c.firsts, err, c.ok)
 		}
 	}
@@ -242,8 +242,8 @@ func TestClaimedSizes(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := readAll(file)
 		runtime.ReadMemStats(&after)
-		if !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%s: got %v, want ErrCorrupt", name, err)
+		if !errors.Is(err, errDamaged) {
+			t.Errorf("%s: got %v, want errDamaged", name, err)
 		}
 		if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
 			t.Errorf("%s: allocated %d bytes for a file of %d", name, used, len(file))
@@ -304,12 +304,12 @@ func TestOneReadsOneShard(t *testing.T) {
 	if _, err := r.One("q000"); err != nil {
 		t.Errorf("a healthy shard: %v", err)
 	}
-	if _, err := r.One(r.index.Shards[2].First); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("the damaged shard: %v, want ErrCorrupt", err)
+	if _, err := r.One(r.index.Shards[2].First); !errors.Is(err, errDamaged) {
+		t.Errorf("the damaged shard: %v, want errDamaged", err)
 	}
 	src.file = src.file[:headSize+100] // shrinks while it is open
-	if _, err := r.One("q299"); !errors.Is(err, ErrTruncated) {
-		t.Errorf("a file that shrank: %v, want ErrTruncated", err)
+	if _, err := r.One("q299"); !errors.Is(err, errTruncated) {
+		t.Errorf("a file that shrank: %v, want errTruncated", err)
 	}
 }
 
@@ -324,12 +324,12 @@ func TestReadNamesTheFile(t *testing.T) {
 	_, statErr := Stat(path)
 	_, listErr := List(path)
 	for _, err := range []error{readErr, oneErr, statErr, listErr} {
-		if !errors.Is(err, ErrTruncated) || !strings.Contains(err.Error(), path) {
-			t.Errorf("got %v, want ErrTruncated naming %s", err, path)
+		if !errors.Is(err, errTruncated) || !strings.Contains(err.Error(), path) {
+			t.Errorf("got %v, want errTruncated naming %s", err, path)
 		}
 	}
-	if _, _, err := Read(dir); !errors.Is(err, ErrForeign) {
-		t.Errorf("a directory: %v, want ErrForeign", err)
+	if _, _, err := Read(dir); !errors.Is(err, errForeign) {
+		t.Errorf("a directory: %v, want errForeign", err)
 	}
 	if _, _, err := Read(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v, want os.ErrNotExist", err)

@@ -82,8 +82,8 @@ func TestUnwritableDirectory(t *testing.T) {
 
 func TestRefusedRecordLeavesOldFile(t *testing.T) {
 	path, old := existing(t)
-	if err := Write(path, meta, append(small(), buffer.Record{})); !errors.Is(err, ErrRecord) {
-		t.Errorf("got %v, want ErrRecord", err)
+	if err := Write(path, meta, append(small(), buffer.Record{})); !errors.Is(err, errRecord) {
+		t.Errorf("got %v, want errRecord", err)
 	}
 	onlyFile(t, path, old)
 }

@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 		}
 		records, err := readAll(file)
 		if err != nil {
-			if !errors.Is(err, ErrForeign) && !errors.Is(err, ErrNewer) && !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrCorrupt) {
+			if !errors.Is(err, errForeign) && !errors.Is(err, errNewer) && !errors.Is(err, errTruncated) && !errors.Is(err, errDamaged) {
 				t.Fatalf("an error of no kind: %v", err)
 			}
 			return

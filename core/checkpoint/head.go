@@ -45,10 +45,10 @@ func (h head) encode() []byte {
 // given size.
 func parseHead(b []byte, size int64) (head, error) {
 	if n := min(len(b), len(headStart)); !bytes.Equal(b[:n], headStart[:n]) {
-		return head{}, fmt.Errorf("%w (or its first bytes are damaged)", ErrForeign)
+		return head{}, fmt.Errorf("%w (or its first bytes are damaged)", errForeign)
 	}
 	if len(b) < headSize {
-		return head{}, fmt.Errorf("%w: %d bytes are not even a head", ErrTruncated, size)
+		return head{}, fmt.Errorf("%w: %d bytes are not even a head", errTruncated, size)
 	}
 	rest := b[len(headStart):]
 	h := head{
@@ -58,19 +58,19 @@ func parseHead(b []byte, size int64) (head, error) {
 		indexCRC: binary.LittleEndian.Uint32(rest[20:]),
 	}
 	if got, want := checksum(b[:headSize-4]), binary.LittleEndian.Uint32(rest[24:]); got != want {
-		return head{}, fmt.Errorf("%w: checksum of the head", ErrCorrupt)
+		return head{}, fmt.Errorf("%w: checksum of the head", errDamaged)
 	}
 	switch {
 	case h.version > Version:
-		return head{}, fmt.Errorf("%w: format %d, this program reads up to %d: upgrade it to read this file", ErrNewer, h.version, Version)
+		return head{}, fmt.Errorf("%w: format %d, this program reads up to %d: upgrade it to read this file", errNewer, h.version, Version)
 	case h.version < 1:
-		return head{}, fmt.Errorf("%w: format %d does not exist", ErrCorrupt, h.version)
+		return head{}, fmt.Errorf("%w: format %d does not exist", errDamaged, h.version)
 	case size < h.size:
-		return head{}, fmt.Errorf("%w: %d of %d bytes are there", ErrTruncated, size, h.size)
+		return head{}, fmt.Errorf("%w: %d of %d bytes are there", errTruncated, size, h.size)
 	case size > h.size:
-		return head{}, fmt.Errorf("%w: %d bytes were added to its %d", ErrCorrupt, size-h.size, h.size)
+		return head{}, fmt.Errorf("%w: %d bytes were added to its %d", errDamaged, size-h.size, h.size)
 	case h.index < headSize || h.index > h.size-skippableSize || h.size-h.index > maxIndex:
-		return head{}, fmt.Errorf("%w: the index cannot be at %d of %d bytes", ErrCorrupt, h.index, h.size)
+		return head{}, fmt.Errorf("%w: the index cannot be at %d of %d bytes", errDamaged, h.index, h.size)
 	}
 	return h, nil
 }

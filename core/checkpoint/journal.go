@@ -67,7 +67,7 @@ type JournalStats struct {
 func CreateJournal(path string, meta Meta) (*Journal, error) {
 	j, err := createJournal(path, meta)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint: journal %s: %w", path, err)
+		return nil, about(path, err)
 	}
 	return j, nil
 }
@@ -118,7 +118,7 @@ func (j *Journal) Append(e Entry) error {
 		j.stats.Errors++
 		j.stats.Last = err.Error()
 		delete(j.known, e.Record.Query.ID) // so that the next entry of the query is whole
-		return fmt.Errorf("checkpoint: journal %s: %w", j.file.Name(), err)
+		return about(j.file.Name(), err)
 	}
 	j.known[e.Record.Query.ID] = e.Record.Buffer
 	j.stats.Entries++
@@ -127,7 +127,7 @@ func (j *Journal) Append(e Entry) error {
 
 func (j *Journal) appendEntry(e Entry) error {
 	if err := e.Answer.validate(); err != nil {
-		return fmt.Errorf("%w: %w", ErrRecord, err)
+		return fmt.Errorf("%w: %w", errRecord, err)
 	}
 	out := entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag, Answer: e.Answer}
 	if old, ok := j.known[e.Record.Query.ID]; ok {
@@ -145,7 +145,7 @@ func (j *Journal) append(payload any) error {
 		return err
 	}
 	if len(raw) > MaxRecord {
-		return fmt.Errorf("%w: its %d bytes as JSON exceed the limit of %d", ErrRecord, len(raw), MaxRecord)
+		return fmt.Errorf("%w: its %d bytes as JSON exceed the limit of %d", errRecord, len(raw), MaxRecord)
 	}
 	j.packed = j.enc.EncodeAll(raw, append(j.packed[:0], make([]byte, entryHead)...))
 	binary.LittleEndian.PutUint32(j.packed, uint32(len(j.packed)-entryHead))
@@ -190,7 +190,7 @@ func (j *Journal) Close() error {
 	j.enc.Close()
 	j.broken = errors.New("the journal is closed")
 	if err != nil {
-		return fmt.Errorf("checkpoint: journal %s: %w", j.file.Name(), err)
+		return about(j.file.Name(), err)
 	}
 	return nil
 }

@@ -178,9 +178,9 @@ func TestJournalRefusesDamage(t *testing.T) {
 		edit func([]byte)
 		want error
 	}{
-		{"foreign", func(b []byte) { b[0] = 'X' }, ErrForeign},
-		{"start", func(b []byte) { b[13] ^= 1 }, ErrCorrupt},
-		{"entry in the middle", func(b []byte) { b[len(b)/2] ^= 0x40 }, ErrCorrupt},
+		{"foreign", func(b []byte) { b[0] = 'X' }, errForeign},
+		{"start", func(b []byte) { b[13] ^= 1 }, errDamaged},
+		{"entry in the middle", func(b []byte) { b[len(b)/2] ^= 0x40 }, errDamaged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bad := append([]byte(nil), file...)
@@ -253,7 +253,7 @@ func FuzzReadJournal(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, _, err := ReadJournal(p, func(e Entry) error { return e.Record.Validate() })
-		for _, known := range []error{nil, ErrForeign, ErrNewer, ErrCorrupt} {
+		for _, known := range []error{nil, errForeign, errNewer, errDamaged} {
 			if errors.Is(err, known) {
 				return
 			}

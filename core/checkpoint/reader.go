@@ -36,7 +36,7 @@ func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	if checksum(frame) != h.indexCRC {
-		return nil, fmt.Errorf("%w: checksum of the index", ErrCorrupt)
+		return nil, fmt.Errorf("%w: checksum of the index", errDamaged)
 	}
 	dec, err := newDecoder()
 	if err != nil {
@@ -45,7 +45,7 @@ func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
 	x, err := parseIndex(frame, h.index, dec)
 	if err != nil {
 		dec.Close()
-		return nil, fmt.Errorf("%w: index: %w", ErrCorrupt, err)
+		return nil, fmt.Errorf("%w: index: %w", errDamaged, err)
 	}
 	return &Reader{src: src, head: h, index: x, dec: dec}, nil
 }
@@ -82,7 +82,7 @@ func (r *Reader) Records() iter.Seq2[buffer.Record, error] {
 }
 
 // One returns the record of a query, reading its shard alone. Errors:
-// ErrNotFound, or those of Read.
+// errNotFound, or those of Read.
 func (r *Reader) One(queryID string) (buffer.Record, error) {
 	shards := r.index.Shards
 	i := sort.Search(len(shards), func(i int) bool { return shards[i].First > queryID }) - 1
@@ -97,7 +97,7 @@ func (r *Reader) One(queryID string) (buffer.Record, error) {
 			}
 		}
 	}
-	return buffer.Record{}, fmt.Errorf("%w: query_id %q", ErrNotFound, queryID)
+	return buffer.Record{}, fmt.Errorf("%w: query_id %q", errNotFound, queryID)
 }
 
 // shard reads, checks and decodes one shard.
@@ -108,18 +108,18 @@ func (r *Reader) shard(i int) ([]buffer.Record, error) {
 		return nil, err
 	}
 	if checksum(packed) != s.CRC {
-		return nil, fmt.Errorf("%w: checksum of shard %d", ErrCorrupt, i)
+		return nil, fmt.Errorf("%w: checksum of shard %d", errDamaged, i)
 	}
 	raw, err := decompress(r.dec, packed, s.Raw, maxShard)
 	if err != nil {
-		return nil, fmt.Errorf("%w: shard %d: %w", ErrCorrupt, i, err)
+		return nil, fmt.Errorf("%w: shard %d: %w", errDamaged, i, err)
 	}
 	records, err := parseShard(raw)
 	if err == nil {
 		err = r.checkOrder(i, records)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: shard %d: %w", ErrCorrupt, i, err)
+		return nil, fmt.Errorf("%w: shard %d: %w", errDamaged, i, err)
 	}
 	return records, nil
 }
@@ -153,7 +153,7 @@ func readAt(src io.ReaderAt, offset, n int64) ([]byte, error) {
 		return b, nil // io.EOF is allowed at the very end
 	}
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: it became shorter while being read", ErrTruncated)
+		return nil, fmt.Errorf("%w: it became shorter while being read", errTruncated)
 	}
 	return nil, err
 }

@@ -18,11 +18,11 @@ import (
 // whole, and stops at the first error of use. A torn entry at the end, which a
 // process that died while writing leaves, is no error: torn reports it, and meta
 // is empty if nothing whole is there.
-// Errors: ErrForeign, ErrNewer, ErrCorrupt, or the file system's.
+// Errors: errForeign, errNewer, errDamaged, or the file system's.
 func ReadJournal(path string, use func(Entry) error) (meta Meta, torn bool, err error) {
 	meta, torn, err = readJournal(path, use)
 	if err != nil {
-		return Meta{}, false, fmt.Errorf("checkpoint: read journal %s: %w", path, err)
+		return Meta{}, false, about(path, err)
 	}
 	return meta, torn, nil
 }
@@ -33,7 +33,7 @@ func readJournal(path string, use func(Entry) error) (meta Meta, torn bool, err 
 		return meta, false, err
 	}
 	if !stat.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return meta, false, fmt.Errorf("%w: not a regular file", ErrForeign)
+		return meta, false, fmt.Errorf("%w: not a regular file", errForeign)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -70,19 +70,19 @@ func (r *replay) start() (torn bool, err error) {
 	switch {
 	case len(b) < journalHead:
 		if !startsJournal(b) {
-			return false, fmt.Errorf("%w: not a journal", ErrForeign)
+			return false, fmt.Errorf("%w: not a journal", errForeign)
 		}
 		return true, nil
 	case string(b[:len(journalTag)]) != journalTag:
-		return false, fmt.Errorf("%w: not a journal", ErrForeign)
+		return false, fmt.Errorf("%w: not a journal", errForeign)
 	case checksum(b[:12]) != binary.LittleEndian.Uint32(b[12:]):
-		return false, fmt.Errorf("%w: checksum of the start", ErrCorrupt)
+		return false, fmt.Errorf("%w: checksum of the start", errDamaged)
 	}
 	switch v := binary.LittleEndian.Uint32(b[8:]); {
 	case v > JournalVersion:
-		return false, fmt.Errorf("%w: version %d, this program reads up to %d", ErrNewer, v, JournalVersion)
+		return false, fmt.Errorf("%w: version %d, this program reads up to %d", errNewer, v, JournalVersion)
 	case v < 1:
-		return false, fmt.Errorf("%w: version %d does not exist", ErrCorrupt, v)
+		return false, fmt.Errorf("%w: version %d does not exist", errDamaged, v)
 	}
 	return false, nil
 }
@@ -109,14 +109,14 @@ func (r *replay) run(use func(Entry) error) (meta Meta, torn bool, err error) {
 		if n == 0 {
 			var m metaEntry
 			if err := strictJSON(raw, &m); err != nil {
-				return meta, false, fmt.Errorf("%w: entry 0: %w", ErrCorrupt, err)
+				return meta, false, fmt.Errorf("%w: entry 0: %w", errDamaged, err)
 			}
 			meta = m.Meta
 			continue
 		}
 		e, err := r.entry(raw)
 		if err != nil {
-			return meta, false, fmt.Errorf("%w: entry %d: %w", ErrCorrupt, n, err)
+			return meta, false, fmt.Errorf("%w: entry %d: %w", errDamaged, n, err)
 		}
 		if err := use(e); err != nil {
 			return meta, false, err
@@ -138,7 +138,7 @@ func (r *replay) next() (raw []byte, torn bool, err error) {
 		if err != nil || zero {
 			return nil, zero, err
 		}
-		return nil, false, fmt.Errorf("%w: checksum of the sizes", ErrCorrupt)
+		return nil, false, fmt.Errorf("%w: checksum of the sizes", errDamaged)
 	}
 	size := int64(binary.LittleEndian.Uint32(head))
 	if size > r.left {
@@ -152,11 +152,11 @@ func (r *replay) next() (raw []byte, torn bool, err error) {
 		if r.left == 0 { // the last one, half written
 			return nil, true, nil
 		}
-		return nil, false, fmt.Errorf("%w: checksum", ErrCorrupt)
+		return nil, false, fmt.Errorf("%w: checksum", errDamaged)
 	}
 	raw, err = decompress(r.dec, payload, int64(binary.LittleEndian.Uint32(head[4:])), MaxRecord)
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return nil, false, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return raw, false, nil
 }
@@ -214,7 +214,7 @@ func (r *replay) read(b []byte) error {
 	n, err := io.ReadFull(r.src, b)
 	r.left -= int64(n)
 	if err != nil {
-		return fmt.Errorf("%w: it became shorter while being read", ErrTruncated)
+		return fmt.Errorf("%w: it became shorter while being read", errTruncated)
 	}
 	return nil
 }

@@ -13,16 +13,16 @@ import (
 // appendRecord adds a record to a shard: one line of JSON.
 func appendRecord(shard *bytes.Buffer, r buffer.Record) error {
 	if err := r.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", ErrRecord, err)
+		return fmt.Errorf("%w: %w", errRecord, err)
 	}
 	before := shard.Len()
 	enc := json.NewEncoder(shard) // ends with a line break; JSON strings hold none
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("%w: query_id %q: %w", ErrRecord, r.Query.ID, err)
+		return fmt.Errorf("%w: query_id %q: %w", errRecord, r.Query.ID, err)
 	}
 	if n := shard.Len() - before; n > MaxRecord {
-		return fmt.Errorf("%w: query_id %q: its %d bytes as JSON exceed the limit of %d", ErrRecord, r.Query.ID, n, MaxRecord)
+		return fmt.Errorf("%w: query_id %q: its %d bytes as JSON exceed the limit of %d", errRecord, r.Query.ID, n, MaxRecord)
 	}
 	return nil
 }

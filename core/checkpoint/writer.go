@@ -24,7 +24,7 @@ func encode(out output, meta Meta, records []buffer.Record) error {
 	slices.SortFunc(records, func(a, b buffer.Record) int { return cmp.Compare(a.Query.ID, b.Query.ID) })
 	for i := 1; i < len(records); i++ {
 		if id := records[i].Query.ID; id == records[i-1].Query.ID {
-			return fmt.Errorf("%w: query_id %q: given twice", ErrRecord, id)
+			return fmt.Errorf("%w: query_id %q: given twice", errRecord, id)
 		}
 	}
 	enc, err := newEncoder()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -264,7 +265,7 @@ func TestLabelLimit(t *testing.T) {
 	e := open(t, ranked4, nil)
 	scoreNow(t, e, of("q", "t70", "t5").with("label", strings.Repeat("\u00e9", 256)))
 	for _, bad := range []any{strings.Repeat("\u00e9", 256) + "x", 7} {
-		if _, err := e.Submit(of("q", "t70", "t5").with("label", bad).json()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "label") {
+		if _, err := e.Submit(of("q", "t70", "t5").with("label", bad).json()); !errors.Is(err, fault.InvalidValue) || !strings.Contains(err.Error(), "label") {
 			t.Errorf("%v: got %v", bad, err)
 		}
 	}

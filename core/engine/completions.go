@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
@@ -44,13 +45,20 @@ func (c *completions) drain() []itemJSON {
 }
 
 // Poll takes the completed groups: a JSON list of {"ticket", "result"} or
-// {"ticket", "error": {"code", "message"}}. It never blocks.
+// {"ticket", "error": fault.JSON}. It never blocks.
 func (e *Engine) Poll() []byte {
 	data, err := json.Marshal(e.done.drain())
 	if err != nil { // items hold encoded results and plain strings only
-		panic(fmt.Sprintf("engine: encode completions: %v", err))
+		panic(fmt.Sprintf("encode completions: %v", err))
 	}
 	return data
+}
+
+// itemJSON is one entry of what Poll returns.
+type itemJSON struct {
+	Ticket uint64          `json:"ticket"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *fault.JSON     `json:"error,omitempty"`
 }
 
 // itemOf encodes how a group ended.
@@ -60,7 +68,8 @@ func itemOf(ticket uint64, res rank.Result, err error) itemJSON {
 		item.Result, err = json.Marshal(res)
 	}
 	if err != nil {
-		item.Error = &errorJSON{Code: CodeOf(err), Message: err.Error()}
+		told := fault.From(err).JSON()
+		item.Error = &told
 	}
 	return item
 }

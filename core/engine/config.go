@@ -2,8 +2,8 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 	"github.com/rankbuffer/rankbuffer/core/reward"
@@ -19,7 +19,7 @@ type config struct {
 	Advantage string                 `json:"advantage"`  // grpo, or dr_grpo: not divided by the std
 	Reasoning json.RawMessage        `json:"reasoning"`  // {"open", "close"}; null: judge the text as it is
 	Prompts   map[prompt.Kind]string `json:"prompts"`    // template files by kind of call
-	Limits    limits                 `json:"limits"`
+	limits
 }
 
 // limits bound what a caller can make the process hold.
@@ -33,10 +33,10 @@ func parseConfig(data []byte) (config, error) {
 	cfg := config{
 		OnFailure: rank.FailMean,
 		Advantage: "grpo",
-		Limits:    limits{MaxResponseBytes: 4 << 20, MaxGroupSize: 4096, MaxGroups: 65536},
+		limits:    limits{MaxResponseBytes: 4 << 20, MaxGroupSize: 4096, MaxGroups: 65536},
 	}
-	if err := strict.Unmarshal("config", data, &cfg); err != nil {
-		return cfg, err
+	if err := strict.Unmarshal("", data, &cfg); err != nil {
+		return cfg, inDocument("config", err)
 	}
 	return cfg, cfg.validate()
 }
@@ -44,19 +44,19 @@ func parseConfig(data []byte) (config, error) {
 func (c config) validate() error {
 	switch {
 	case len(c.Method) == 0:
-		return fmt.Errorf("config: method: missing, want {\"name\": ...}")
+		return fault.New(fault.MissingField, "method", "missing, want {\"name\": ...}")
 	case len(c.Judge) == 0:
-		return fmt.Errorf("config: judge: missing, want {\"base_url\": ..., \"model\": ...}")
+		return fault.New(fault.MissingField, "judge", "missing, want {\"base_url\": ..., \"model\": ...}")
 	case c.OnFailure != rank.FailMean && c.OnFailure != rank.FailNeutral && c.OnFailure != rank.FailRaise:
-		return fmt.Errorf("config: on_failure: %q is not one of mean, neutral, raise", c.OnFailure)
+		return invalid("on_failure", "%q is not one of mean, neutral, raise", c.OnFailure)
 	case c.Advantage != "grpo" && c.Advantage != "dr_grpo":
-		return fmt.Errorf("config: advantage: %q is not one of grpo, dr_grpo", c.Advantage)
-	case c.Limits.MaxResponseBytes < 1:
-		return fmt.Errorf("config: limits.max_response_bytes: %d is below 1", c.Limits.MaxResponseBytes)
-	case c.Limits.MaxGroupSize < 1:
-		return fmt.Errorf("config: limits.max_group_size: %d is below 1", c.Limits.MaxGroupSize)
-	case c.Limits.MaxGroups < 1:
-		return fmt.Errorf("config: limits.max_groups: %d is below 1", c.Limits.MaxGroups)
+		return invalid("advantage", "%q is not one of grpo, dr_grpo", c.Advantage)
+	case c.MaxResponseBytes < 1:
+		return invalid("max_response_bytes", "%d is below 1", c.MaxResponseBytes)
+	case c.MaxGroupSize < 1:
+		return invalid("max_group_size", "%d is below 1", c.MaxGroupSize)
+	case c.MaxGroups < 1:
+		return invalid("max_groups", "%d is below 1", c.MaxGroups)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (c config) reasoning() (reward.Reasoning, error) {
 		return reward.DefaultReasoning, nil
 	}
 	var tags *reward.Reasoning
-	if err := strict.Unmarshal("config: reasoning", c.Reasoning, &tags); err != nil {
+	if err := strict.Unmarshal("reasoning", c.Reasoning, &tags); err != nil {
 		return reward.Reasoning{}, err
 	}
 	if tags == nil {
@@ -75,7 +75,7 @@ func (c config) reasoning() (reward.Reasoning, error) {
 	}
 	for name, tag := range map[string]string{"open": tags.Open, "close": tags.Close} {
 		if tag == "" {
-			return reward.Reasoning{}, fmt.Errorf("config: reasoning.%s: must not be empty (null turns stripping off)", name)
+			return reward.Reasoning{}, fault.New(fault.MissingField, "reasoning."+name, "must not be empty; \"reasoning\": null strips nothing")
 		}
 	}
 	return *tags, nil

@@ -8,10 +8,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/rank"
@@ -53,30 +53,30 @@ type Engine struct {
 func New(configJSON []byte) (*Engine, error) {
 	cfg, err := parseConfig(configJSON)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return nil, fault.Or(fault.InvalidValue, err)
 	}
 	method, err := methods.New(cfg.Method)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return nil, fault.Or(fault.InvalidValue, err)
 	}
 	reasoning, err := cfg.reasoning()
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return nil, fault.Or(fault.InvalidValue, err)
 	}
 	templates, err := prompt.Load(cfg.Prompts)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w: prompts: %w", ErrInvalid, err)
+		return nil, fault.Or(fault.InvalidValue, err)
 	}
 	j, err := newJudge(cfg.Judge)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return nil, fault.Or(fault.InvalidValue, err)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Engine{
 		method: method, judge: j, store: new(buffer.Store),
 		env:  rank.Env{Judge: j.stack, Templates: templates, LogProbs: rank.NewLogProbs(), Centred: cfg.Advantage == "dr_grpo"},
 		seed: cfg.Seed, policy: cfg.OnFailure, reasoning: reasoning,
-		limits: cfg.Limits,
+		limits: cfg.limits,
 		ctx:    ctx, cancel: cancel, flights: map[uint64]*flight{},
 		queues: map[string]*queue{}, proposed: map[string][]proposal{}, stats: newStats(),
 		closeJudge: sync.OnceValue(j.stack.Close),
@@ -88,39 +88,36 @@ func New(configJSON []byte) (*Engine, error) {
 func (e *Engine) SetNotify(notify func()) { e.done.setNotify(notify) }
 
 // CreateBuffer makes a query known and starts its buffer if the method keeps
-// one. The same content again changes nothing; other content is ErrConflict.
+// one. The same content again changes nothing; other content is fault.QueryConflict.
 func (e *Engine) CreateBuffer(queryJSON []byte) error {
 	q, err := e.decodeQuery(queryJSON)
 	if err != nil {
-		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return ErrClosed
+		return errClosed
 	}
 	return e.create(q)
 }
 
 // create is idempotent for equal content.
 func (e *Engine) create(q query.Query) error {
-	err := e.store.Create(q, func() (*buffer.Buffer, error) {
+	return e.store.Create(q, func() (*buffer.Buffer, error) {
 		if s, ok := e.method.(rank.Starter); ok {
-			return s.Start(q)
+			b, err := s.Start(q)
+			return b, fault.Or(fault.InvalidValue, err)
 		}
 		return nil, nil
 	})
-	if err != nil && !errors.Is(err, ErrConflict) {
-		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
-	}
-	return err
 }
 
 // Buffer returns a query's buffer as JSON (buffer.View).
 func (e *Engine) Buffer(queryID string) ([]byte, error) {
 	r, ok := e.store.Get(queryID)
 	if !ok {
-		return nil, fmt.Errorf("engine: %w: query_id %q", ErrNotFound, queryID)
+		return nil, fault.New(fault.UnknownQuery, "", "query_id %q is not known", queryID)
 	}
 	return json.Marshal(r.View())
 }
@@ -140,7 +137,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		return fmt.Errorf("engine: close: %w: groups are still ending: %w", ErrBusy, ctx.Err())
+		return fault.New(fault.Busy, "", "close: groups are still ending: %w", ctx.Err())
 	}
 	return errors.Join(e.journal.close(), e.closeJudge())
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -274,10 +275,10 @@ func TestOpenGroupHoldsItsQueryOnly(t *testing.T) {
 	if v.AnchorsBefore != 4 || v.Rewards[0] != 1 || p.AnchorsBefore != 4 {
 		t.Errorf("validation %+v, proposal %+v", v, p)
 	}
-	if err := e.Update(p.GroupID); !errors.Is(err, ErrBusy) {
+	if err := e.Update(p.GroupID); !errors.Is(err, fault.Busy) {
 		t.Errorf("update while a group is in flight: %v, want busy", err)
 	}
-	if err := e.Restore(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrIO) {
+	if err := e.Restore(filepath.Join(t.TempDir(), "x")); !errors.Is(err, fault.FileError) {
 		t.Errorf("restore of nothing: %v, want a file error", err)
 	}
 	if err := e.Add(held, 0, []byte(`"t65"`)); err != nil {
@@ -298,7 +299,7 @@ func TestLateResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := func(when string) {
-		if err := e.Add(ticket, 1, []byte(`"t5"`)); !errors.Is(err, ErrEnded) || CodeOf(err) != CodeHandle {
+		if err := e.Add(ticket, 1, []byte(`"t5"`)); !errors.Is(err, fault.GroupEnded) || fault.From(err).Code.Status() != fault.StatusHandle {
 			t.Errorf("%s: %v, want that the group has ended", when, err)
 		}
 	}
@@ -318,7 +319,7 @@ func TestLateResponses(t *testing.T) {
 func TestMethodsWithoutBufferSaySo(t *testing.T) {
 	e := open(t, `{"name": "scr"}`, nil)
 	res := scoreNow(t, e, of("q", "t70", "t5").with("update", false))
-	if err := e.Update(res.GroupID); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "the method scr keeps no buffer") {
+	if err := e.Update(res.GroupID); !errors.Is(err, fault.StaleUpdate) || !strings.Contains(err.Error(), "the method scr keeps no buffer") {
 		t.Errorf("update: %v", err)
 	}
 }
@@ -337,7 +338,7 @@ func TestUpdateLater(t *testing.T) {
 		t.Errorf("buffer %s", got)
 	}
 	for _, id := range []string{b.GroupID, a.GroupID, "q/0/99", "nonsense"} {
-		if err := e.Update(id); !errors.Is(err, ErrStale) {
+		if err := e.Update(id); !errors.Is(err, fault.StaleUpdate) {
 			t.Errorf("update of %q: %v, want stale", id, err)
 		}
 	}
@@ -358,7 +359,7 @@ func TestCancelAndClose(t *testing.T) {
 	if err := e.Cancel(second); err != nil {
 		t.Errorf("cancelling an ended group: %v", err)
 	}
-	if err := e.Cancel(999); !errors.Is(err, ErrUnknown) {
+	if err := e.Cancel(999); !errors.Is(err, fault.UnknownGroup) {
 		t.Errorf("cancelling a ticket never given out: %v", err)
 	}
 	if err := errors.Join(e.Close(t.Context()), e.Close(t.Context())); err != nil {
@@ -368,10 +369,10 @@ func TestCancelAndClose(t *testing.T) {
 	if res := decode(t, items[first].Result); res.Status[1] != rank.Cancelled || !slices.Equal(res.Rewards, []float64{0, 0}) {
 		t.Errorf("group in flight at close: %+v", res)
 	}
-	if _, err := e.Submit(of("q", "t1").json()); !errors.Is(err, ErrClosed) {
+	if _, err := e.Submit(of("q", "t1").json()); !errors.Is(err, fault.Closed) {
 		t.Errorf("submit after close: %v", err)
 	}
-	if err := errors.Join(e.Snapshot("x"), e.CreateBuffer(of("z").json())); !errors.Is(err, ErrClosed) {
+	if err := errors.Join(e.Snapshot("x"), e.CreateBuffer(of("z").json())); !errors.Is(err, fault.Closed) {
 		t.Errorf("snapshot after close: %v", err)
 	}
 }
@@ -428,7 +429,7 @@ func TestRankedResponsesLoseTheirReasoning(t *testing.T) {
 		"ranked[1]: must not be empty": {"t1", "<think>never closed"},
 		"ranked[1]: is the same text":  {"<think>a</think>t1", "<think>b</think>t1"},
 	} {
-		if _, err := e.Submit(of("new", "t1").with("ranked", ranked).json()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if _, err := e.Submit(of("new", "t1").with("ranked", ranked).json()); !errors.Is(err, fault.InvalidValue) || !strings.Contains(err.Error(), want) {
 			t.Errorf("ranked %q: %v, want %s", ranked, err, want)
 		}
 	}
@@ -475,7 +476,7 @@ func TestOnFailure(t *testing.T) {
 	for policy, check := range map[string]func(rank.Result, error) bool{
 		"mean":    func(r rank.Result, err error) bool { return err == nil && r.GroupStatus == rank.GroupFailed },
 		"neutral": func(r rank.Result, err error) bool { return err == nil && slices.Equal(r.Rewards, []float64{0, 0}) },
-		"raise":   func(r rank.Result, err error) bool { return errors.Is(err, ErrJudge) },
+		"raise":   func(r rank.Result, err error) bool { return fault.From(err).Code.Status() == fault.StatusJudge },
 	} {
 		cfg := fmt.Sprintf(`{"method": %s, "on_failure": %q, "judge": {"type": "simulated", "qualities": {"t1": 1}, "failure_rate": 1, "max_retries": 0}}`, ranked4, policy)
 		e, err := New([]byte(cfg))
@@ -599,21 +600,21 @@ func TestRestoreRefusals(t *testing.T) {
 		}
 		scoreNow(t, e, of("q", "t71", "t6"))
 		before := anchors(t, e, "q")
-		if err := e.Restore(path); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), name) {
+		if err := e.Restore(path); fault.From(err).Code.Status() != fault.StatusCheckpoint || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want a checkpoint error naming the file", name, err)
 		}
 		if after := anchors(t, e, "q"); after != before {
 			t.Errorf("%s: the buffer changed from %s to %s", name, before, after)
 		}
 	}
-	if err := open(t, `{"name": "pointwise"}`, nil).Restore(good); !errors.Is(err, ErrCheckpoint) {
+	if err := open(t, `{"name": "pointwise"}`, nil).Restore(good); fault.From(err).Code.Status() != fault.StatusCheckpoint {
 		t.Errorf("restore into another method: %v", err)
 	}
 	held, err := e.Open(of("q").json(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Restore(good); !errors.Is(err, ErrBusy) {
+	if err := e.Restore(good); !errors.Is(err, fault.Busy) {
 		t.Errorf("restore with a group in flight: %v", err)
 	}
 	if err := e.Cancel(held); err != nil {
@@ -682,7 +683,7 @@ func TestRestoreWaitsForTheJournalToEnd(t *testing.T) {
 	if err := e.Journal(filepath.Join(dir, "journal"), snap); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Restore(snap); !errors.Is(err, ErrBusy) {
+	if err := e.Restore(snap); !errors.Is(err, fault.Busy) {
 		t.Errorf("restore under an open journal: %v, want busy", err)
 	}
 	if err := errors.Join(e.Journal("", ""), e.Restore(snap)); err != nil {
@@ -691,7 +692,7 @@ func TestRestoreWaitsForTheJournalToEnd(t *testing.T) {
 	if err := e.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Journal(filepath.Join(dir, "late"), ""); !errors.Is(err, ErrClosed) {
+	if err := e.Journal(filepath.Join(dir, "late"), ""); !errors.Is(err, fault.Closed) {
 		t.Errorf("journal after close: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
@@ -41,14 +42,14 @@ type completed struct {
 func (e *Engine) launch(data []byte, size int, private chan<- completed) (*flight, error) {
 	f, err := e.prepare(data, size)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return nil, err
 	}
 	spec := f.spec
 	f.private = private
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.admit(f); err != nil {
-		return nil, err
+		return nil, ofQuery(f.spec.QueryID, err)
 	}
 	f.ctx, f.cancel = context.WithCancelCause(e.ctx)
 	e.last++
@@ -95,24 +96,24 @@ func (e *Engine) prepare(data []byte, size int) (*flight, error) {
 // the group's query known. The caller holds e.mu.
 func (e *Engine) admit(f *flight) error {
 	if e.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if len(e.flights) >= e.limits.MaxGroups {
-		return fmt.Errorf("engine: %w: %d groups are in flight, limits.max_groups", ErrBusy, len(e.flights))
+		return fault.New(fault.Busy, "", "%d groups are in flight, the limit of max_groups", len(e.flights))
 	}
 	q := f.group.Query
 	if known, ok := e.store.Get(q.ID); ok {
 		if field := known.Query.Conflict(q); field != "" {
-			return fmt.Errorf("engine: %w: query_id %q: %s: differs from what was given first", ErrConflict, q.ID, field)
+			return fault.New(fault.QueryConflict, field, "differs from what was given for the query first")
 		}
 		q = known.Query
 		f.group.Query = q
 	}
 	if err := q.Validate(); err != nil {
-		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return err
 	}
 	if err := e.method.Check(f.group.Spec); err != nil {
-		return fmt.Errorf("engine: %w: group of query %q: %w", ErrInvalid, q.ID, err)
+		return fault.Or(fault.InvalidValue, err)
 	}
 	return e.create(q)
 }
@@ -183,7 +184,7 @@ func (e *Engine) pass(f *flight) {
 func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 	defer func() {
 		if r := recover(); r != nil { // would end the host process
-			done = completed{err: fmt.Errorf("engine: group %s: %w: %v\n%s", f.id, ErrPanic, r, debug.Stack())}
+			done = completed{err: fault.New(fault.Internal, "", "group %s: %v\n%s", f.id, r, debug.Stack())}
 			next = nil
 		}
 	}()
@@ -199,9 +200,9 @@ func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 	res, next, err := rank.Score(f.ctx, e.method, f.group, e.policy)
 	switch {
 	case err != nil && errors.Is(context.Cause(f.ctx), context.Canceled):
-		err = fmt.Errorf("engine: group %s: %w: %w", f.id, ErrCancelled, err)
+		err = fault.New(fault.Cancelled, "", "group %s: %w", f.id, err)
 	case err != nil:
-		err = fmt.Errorf("engine: group %s: %w: %w", f.id, ErrJudge, err)
+		err = fmt.Errorf("group %s: %w", f.id, fault.Or(fault.JudgeBadResponse, err))
 	}
 	return completed{result: res, err: err}, next
 }

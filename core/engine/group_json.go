@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 	"github.com/rankbuffer/rankbuffer/core/strict"
@@ -39,13 +40,13 @@ const maxTag = 256 // bytes
 func decodeGroup(data []byte, size int, l limits) (groupJSON, error) {
 	var g groupJSON
 	texts := map[string]any{"responses": &g.Responses, "ranked": &g.Ranked}
-	if err := strict.UnmarshalTexts("group", data, &g, texts); err != nil {
-		return g, err
+	if err := strict.UnmarshalTexts("", data, &g, texts); err != nil {
+		return g, inDocument("group", err)
 	}
 	if i, null := nullAmong(data, g.Responses); null {
-		return g, fmt.Errorf("group of query %q: responses[%d]: is null, want a string", g.QueryID, i)
+		return g, ofQuery(g.QueryID, invalid(fmt.Sprintf("responses[%d]", i), "is null, want a string"))
 	}
-	return g, g.check(size, l)
+	return g, ofQuery(g.QueryID, g.check(size, l))
 }
 
 // nullAmong finds a response that is null. encoding/json reads it as "", which
@@ -64,13 +65,10 @@ func nullAmong(data []byte, responses []string) (index int, null bool) {
 
 func (g groupJSON) check(size int, l limits) error {
 	if g.QueryID == "" {
-		return fmt.Errorf("group: query_id: must not be empty")
-	}
-	fail := func(format string, args ...any) error {
-		return fmt.Errorf("group of query %q: %w", g.QueryID, fmt.Errorf(format, args...))
+		return fault.New(fault.MissingField, "query_id", "must not be empty")
 	}
 	if size >= 0 && len(g.Responses) > 0 {
-		return fail("responses: an open group takes them one by one")
+		return invalid("responses", "an open group takes them one by one")
 	}
 	n := size
 	if size < 0 {
@@ -78,48 +76,48 @@ func (g groupJSON) check(size int, l limits) error {
 	}
 	switch {
 	case n < 1:
-		return fail("responses: must hold at least 1")
+		return invalid("responses", "must hold at least 1")
 	case n > l.MaxGroupSize:
-		return fail("responses: %d are more than limits.max_group_size = %d", n, l.MaxGroupSize)
+		return invalid("responses", "%d are more than max_group_size = %d", n, l.MaxGroupSize)
 	case len(g.Eligible) > 0 && len(g.Eligible) != n:
-		return fail("eligible: has %d entries for %d responses", len(g.Eligible), n)
+		return invalid("eligible", "has %d entries for %d responses", len(g.Eligible), n)
 	case len(g.FormatScores) > 0 && len(g.FormatScores) != n:
-		return fail("format_scores: has %d entries for %d responses", len(g.FormatScores), n)
+		return invalid("format_scores", "has %d entries for %d responses", len(g.FormatScores), n)
 	case g.Epoch != nil && *g.Epoch < 0:
-		return fail("epoch: %d is below 0", *g.Epoch)
+		return invalid("epoch", "%d is below 0", *g.Epoch)
 	case g.Step != nil && *g.Step < 0:
-		return fail("step: %d is below 0", *g.Step)
+		return invalid("step", "%d is below 0", *g.Step)
 	case len(g.Tag) > maxTag:
-		return fail("tag: %d bytes are more than %d", len(g.Tag), maxTag)
+		return invalid("tag", "%d bytes are more than %d", len(g.Tag), maxTag)
 	case len(g.Label) > maxLabel:
-		return fail("label: %d bytes are more than %d", len(g.Label), maxLabel)
+		return invalid("label", "%d bytes are more than %d", len(g.Label), maxLabel)
 	case g.Mark < 0:
-		return fail("mark: %d is below 0", g.Mark)
+		return invalid("mark", "%d is below 0", g.Mark)
 	case g.DeadlineMS != nil && *g.DeadlineMS < 1:
-		return fail("deadline_ms: %d is below 1", *g.DeadlineMS)
+		return invalid("deadline_ms", "%d is below 1", *g.DeadlineMS)
 	}
 	if err := l.checkQuery(g.query()); err != nil {
 		return err
 	}
 	if len(g.Reference) > l.MaxResponseBytes {
-		return fail("reference: %d bytes are more than limits.max_response_bytes = %d", len(g.Reference), l.MaxResponseBytes)
+		return invalid("reference", "%d bytes are more than max_response_bytes = %d", len(g.Reference), l.MaxResponseBytes)
 	}
 	for i, text := range g.Responses {
 		if len(text) > l.MaxResponseBytes {
-			return fail("responses[%d]: %d bytes are more than limits.max_response_bytes = %d", i, len(text), l.MaxResponseBytes)
+			return invalid(fmt.Sprintf("responses[%d]", i), "%d bytes are more than max_response_bytes = %d", len(text), l.MaxResponseBytes)
 		}
 	}
 	for i, s := range g.FormatScores {
 		if s == nil {
-			return fail("format_scores[%d]: null is not in 0..1", i)
+			return invalid(fmt.Sprintf("format_scores[%d]", i), "null is not in 0..1")
 		}
 		if !inUnit(*s) {
-			return fail("format_scores[%d]: %v is not in 0..1", i, *s)
+			return invalid(fmt.Sprintf("format_scores[%d]", i), "%v is not in 0..1", *s)
 		}
 	}
 	for i, b := range g.Eligible {
 		if b == nil {
-			return fail("eligible[%d]: is neither true nor false", i)
+			return invalid(fmt.Sprintf("eligible[%d]", i), "is neither true nor false")
 		}
 	}
 	return nil
@@ -172,11 +170,11 @@ func decodeResponse(where string, data []byte, l limits) (responseJSON, error) {
 	case err != nil:
 		return r, err
 	case r.Text == "" && !hasText(data):
-		return r, fmt.Errorf("%s: text: missing", where)
+		return r, fault.New(fault.MissingField, where+".text", "missing, want a string")
 	case len(r.Text) > l.MaxResponseBytes:
-		return r, fmt.Errorf("%s: %d bytes are more than limits.max_response_bytes = %d", where, len(r.Text), l.MaxResponseBytes)
+		return r, invalid(where, "%d bytes are more than max_response_bytes = %d", len(r.Text), l.MaxResponseBytes)
 	case r.FormatScore != nil && !inUnit(*r.FormatScore):
-		return r, fmt.Errorf("%s: format_score: %v is not in 0..1", where, *r.FormatScore)
+		return r, invalid(where+".format_score", "%v is not in 0..1", *r.FormatScore)
 	}
 	return r, nil
 }
@@ -205,14 +203,14 @@ func (r responseJSON) apply(to rank.Response) rank.Response {
 func (e *Engine) decodeQuery(data []byte) (query.Query, error) {
 	var q query.Query
 	texts := map[string]any{"ranked": &q.Ranked}
-	if err := strict.UnmarshalTexts("query", data, &q, texts); err != nil {
-		return q, err
+	if err := strict.UnmarshalTexts("", data, &q, texts); err != nil {
+		return q, inDocument("query", err)
 	}
 	if err := e.limits.checkQuery(q); err != nil {
-		return q, err
+		return q, ofQuery(q.ID, err)
 	}
 	q = e.answers(q)
-	return q, q.Validate()
+	return q, ofQuery(q.ID, q.Validate())
 }
 
 // answers takes the reasoning out of the ranked responses: neither the judge nor
@@ -231,20 +229,8 @@ func (e *Engine) answers(q query.Query) query.Query {
 func (l limits) checkQuery(q query.Query) error {
 	for i, text := range q.Ranked {
 		if len(text) > l.MaxResponseBytes {
-			return fmt.Errorf("query %q: ranked[%d]: %d bytes are more than limits.max_response_bytes = %d", q.ID, i, len(text), l.MaxResponseBytes)
+			return invalid(fmt.Sprintf("ranked[%d]", i), "%d bytes are more than max_response_bytes = %d", len(text), l.MaxResponseBytes)
 		}
 	}
 	return nil
-}
-
-// itemJSON is one entry of Poll's answer.
-type itemJSON struct {
-	Ticket uint64          `json:"ticket"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *errorJSON      `json:"error,omitempty"`
-}
-
-type errorJSON struct {
-	Code    int32  `json:"code"`
-	Message string `json:"message"`
 }

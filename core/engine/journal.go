@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
@@ -68,14 +67,14 @@ func (e *Engine) Journal(path, snapshot string) error {
 	e.snapshots.Lock()
 	defer e.snapshots.Unlock()
 	if e.isClosed() {
-		return ErrClosed
+		return errClosed
 	}
 	meta := checkpoint.Meta{Method: e.method.Shared().Name}
 	var next *checkpoint.Journal
 	if path != "" {
 		var err error
 		if next, err = checkpoint.CreateJournal(path, meta); err != nil {
-			return fmt.Errorf("engine: journal: %w", fileError(err))
+			return err
 		}
 	}
 	old, records, err := e.switchJournal(next)
@@ -86,10 +85,7 @@ func (e *Engine) Journal(path, snapshot string) error {
 	if snapshot != "" {
 		err = errors.Join(err, checkpoint.Write(snapshot, meta, records))
 	}
-	if err != nil {
-		return fmt.Errorf("engine: journal: %w", fileError(err))
-	}
-	return nil
+	return err
 }
 
 // switchJournal puts next in place of the open journal and takes the records at
@@ -98,7 +94,7 @@ func (e *Engine) switchJournal(next *checkpoint.Journal) (old *checkpoint.Journa
 	e.journal.gate.Lock()
 	defer e.journal.gate.Unlock()
 	if e.isClosed() { // Close has ended the journal, or is about to
-		return nil, nil, ErrClosed
+		return nil, nil, errClosed
 	}
 	old = e.journal.file
 	e.journal.file = next

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"os"
 	"path/filepath"
 	"testing"
@@ -234,11 +236,11 @@ func TestRestoreFromBadInput(t *testing.T) {
 		`{"files": []}`, `{"until": {}}`, `{"until": {"step": 1, "mark": 1}}`,
 		`{"shard": {"index": 2, "count": 2}}`, `{"shard": {"index": 0, "count": 0}}`,
 	} {
-		if _, err := e.RestoreFrom([]byte(bad)); CodeOf(err) != CodeInvalid {
+		if _, err := e.RestoreFrom([]byte(bad)); fault.From(err).Code.Status() != fault.StatusInvalid {
 			t.Errorf("%s: got %v, want invalid", bad, err)
 		}
 	}
-	if _, err := e.RestoreFrom([]byte(`{"journals": ["/nonexistent/j"]}`)); CodeOf(err) != CodeIO {
+	if _, err := e.RestoreFrom([]byte(`{"journals": ["/nonexistent/j"]}`)); !errors.Is(err, fault.FileError) {
 		t.Errorf("missing file: got %v", err)
 	}
 }

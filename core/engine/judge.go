@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
@@ -59,7 +58,7 @@ func newJudges(opts options.Judge, own json.RawMessage) ([]judge.Judge, error) {
 // judge always can.
 func (e *Engine) Check(ctx context.Context) error {
 	if e.isClosed() {
-		return ErrClosed
+		return errClosed
 	}
 	if e.judge.config.Type == options.TypeSimulated {
 		return nil
@@ -68,7 +67,7 @@ func (e *Engine) Check(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)() // Close does not wait for endpoints
 	if err := openai.Preflight(ctx, e.judge.config); err != nil {
-		return fmt.Errorf("engine: check: %w: %w", ErrJudge, err)
+		return fault.Or(fault.JudgeUnreachable, err)
 	}
 	return nil
 }

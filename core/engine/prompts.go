@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"fmt"
-
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
@@ -10,7 +9,7 @@ import (
 func PromptTemplate(kind string) (string, error) {
 	text, err := prompt.Source(prompt.Kind(kind))
 	if err != nil {
-		return "", fmt.Errorf("engine: %w: prompts.%s: %w", ErrInvalid, kind, err)
+		return "", fault.Or(fault.InvalidValue, err)
 	}
 	return text, nil
 }

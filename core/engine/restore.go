@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"hash/crc32"
 	"slices"
 
@@ -51,13 +50,13 @@ func (s *shardJSON) holds(id string) bool {
 
 func (r restoreJSON) check() error {
 	if u := r.Until; u != nil && (u.Step == nil) == (u.Mark == nil) {
-		return fmt.Errorf("restore: until: must hold either step or mark")
+		return invalid("until", "must hold either step or mark")
 	}
 	if s := r.Shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
-		return fmt.Errorf("restore: shard: index %d of count %d", s.Index, s.Count)
+		return invalid("shard", "index %d of count %d", s.Index, s.Count)
 	}
 	if r.Answers != nil && *r.Answers < 0 {
-		return fmt.Errorf("restore: answers: %d is below 0", *r.Answers)
+		return invalid("answers", "%d is below 0", *r.Answers)
 	}
 	return nil
 }
@@ -76,21 +75,21 @@ type Restored struct {
 // journals that go on from them. Like Restore it changes nothing on an error.
 func (e *Engine) RestoreFrom(sourcesJSON []byte) (Restored, error) {
 	var from restoreJSON
-	err := strict.Unmarshal("restore", sourcesJSON, &from)
+	err := strict.Unmarshal("", sourcesJSON, &from)
 	if err == nil {
 		err = from.check()
 	}
 	if err != nil {
-		return Restored{}, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return Restored{}, inDocument("sources", err)
 	}
 	e.snapshots.Lock()
 	defer e.snapshots.Unlock()
 	if e.isClosed() {
-		return Restored{}, ErrClosed
+		return Restored{}, errClosed
 	}
 	records, found, err := e.gather(from)
 	if err != nil {
-		return Restored{}, fmt.Errorf("engine: restore: %w", err)
+		return Restored{}, err
 	}
 	return found, e.replace(records)
 }
@@ -102,7 +101,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 	for _, path := range from.Checkpoints {
 		meta, records, err := checkpoint.Read(path)
 		if err != nil {
-			return nil, found, fileError(err)
+			return nil, found, err
 		}
 		if err := e.own(path, meta); err != nil {
 			return nil, found, err
@@ -125,7 +124,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, found, fileError(err)
+			return nil, found, err
 		}
 		found.Torn = found.Torn || torn
 		if err := e.own(path, meta); err != nil && !(torn && meta == checkpoint.Meta{}) {

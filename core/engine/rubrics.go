@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/rubrics"
@@ -16,12 +15,12 @@ import (
 func (e *Engine) Rubrics(ctx context.Context, queryJSON []byte) ([]byte, error) {
 	q, err := e.decodeQuery(queryJSON)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return nil, err
 	}
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	e.groups.Add(1) // Close waits
 	e.mu.Unlock()
@@ -35,11 +34,9 @@ func (e *Engine) Rubrics(ctx context.Context, queryJSON []byte) ([]byte, error) 
 	switch {
 	case err == nil:
 		return json.Marshal(written)
-	case errors.Is(err, fault.MissingField), errors.Is(err, fault.InvalidValue):
-		return nil, fmt.Errorf("engine: %w: %w", ErrInvalid, err)
 	case errors.Is(ctx.Err(), context.Canceled):
-		return nil, fmt.Errorf("engine: %w: %w", ErrCancelled, err)
+		return nil, fault.New(fault.Cancelled, "", "query %q: %w", q.ID, err)
 	default:
-		return nil, fmt.Errorf("engine: %w: %w", ErrJudge, err)
+		return nil, ofQuery(q.ID, fault.Or(fault.JudgeBadResponse, err))
 	}
 }

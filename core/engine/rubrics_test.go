@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func TestRubrics(t *testing.T) {
 	if err := errors.Join(err, json.Unmarshal(data, &rubrics)); err != nil || len(rubrics) < 3 || rubrics[0].Weight != 5 {
 		t.Fatalf("%s, %v", data, err)
 	}
-	if _, err := e.Buffer("q"); !errors.Is(err, ErrNotFound) {
+	if _, err := e.Buffer("q"); !errors.Is(err, fault.UnknownQuery) {
 		t.Errorf("writing rubrics made the query known: %v", err)
 	}
 	for given, want := range map[string]string{
@@ -27,7 +28,7 @@ func TestRubrics(t *testing.T) {
 		`{"query_id": "q", "query": "Why?", "rubric": []}`:      "rubric",
 		`{"query_id": "q", "query": "Why?", "ranked": ["one"]}`: "ranked",
 	} {
-		if _, err := e.Rubrics(t.Context(), []byte(given)); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if _, err := e.Rubrics(t.Context(), []byte(given)); fault.From(err).Code.Status() != fault.StatusInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want invalid and %s named", given, err, want)
 		}
 	}
@@ -58,7 +59,7 @@ func TestRubricsEnd(t *testing.T) {
 	slow := open(t, ranked4, map[string]any{"latency_ms": 3600_000})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	cancel()
-	if _, err := slow.Rubrics(ctx, []byte(q)); !errors.Is(err, ErrCancelled) {
+	if _, err := slow.Rubrics(ctx, []byte(q)); !errors.Is(err, fault.Cancelled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	done := make(chan error)
@@ -69,14 +70,14 @@ func TestRubricsEnd(t *testing.T) {
 	if err := slow.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := <-done; !errors.Is(err, ErrCancelled) && !errors.Is(err, ErrClosed) {
+	if err := <-done; !errors.Is(err, fault.Cancelled) && !errors.Is(err, fault.Closed) {
 		t.Errorf("closed: %v", err)
 	}
-	if _, err := slow.Rubrics(t.Context(), []byte(q)); !errors.Is(err, ErrClosed) {
+	if _, err := slow.Rubrics(t.Context(), []byte(q)); !errors.Is(err, fault.Closed) {
 		t.Errorf("after closing: %v", err)
 	}
 	broken := open(t, ranked4, map[string]any{"failure_rate": 1, "max_retries": 0})
-	if _, err := broken.Rubrics(t.Context(), []byte(q)); !errors.Is(err, ErrJudge) {
+	if _, err := broken.Rubrics(t.Context(), []byte(q)); fault.From(err).Code.Status() != fault.StatusJudge {
 		t.Errorf("judge down: %v", err)
 	}
 }

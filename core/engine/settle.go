@@ -59,7 +59,7 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) entry {
 	}
 	if err := e.store.CommitTagged(f.spec.QueryID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.Tag); err != nil {
 		if next != nil && done.err == nil {
-			done.err = fmt.Errorf("engine: group %s: %w", f.id, err)
+			done.err = fmt.Errorf("group %s: %w", f.id, err)
 		}
 		return entry{}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 // Snapshot writes every query's state to path, whole or not at all. Groups in
@@ -14,13 +15,10 @@ func (e *Engine) Snapshot(path string) error {
 	e.snapshots.Lock()
 	defer e.snapshots.Unlock()
 	if e.isClosed() {
-		return ErrClosed
+		return errClosed
 	}
 	meta := checkpoint.Meta{Method: e.method.Shared().Name}
-	if err := checkpoint.Write(path, meta, e.store.All()); err != nil {
-		return fmt.Errorf("engine: snapshot: %w", fileError(err))
-	}
-	return nil
+	return checkpoint.Write(path, meta, e.store.All())
 }
 
 // Restore replaces every query's state by that of a snapshot. It refuses files
@@ -29,14 +27,14 @@ func (e *Engine) Restore(path string) error {
 	e.snapshots.Lock()
 	defer e.snapshots.Unlock()
 	if e.isClosed() {
-		return ErrClosed
+		return errClosed
 	}
 	meta, records, err := checkpoint.Read(path)
 	if err != nil {
-		return fmt.Errorf("engine: restore: %w", fileError(err))
+		return err
 	}
 	if err := e.own(path, meta); err != nil {
-		return fmt.Errorf("engine: restore: %w", err)
+		return err
 	}
 	return e.replace(records)
 }
@@ -44,7 +42,7 @@ func (e *Engine) Restore(path string) error {
 // own refuses what another method wrote.
 func (e *Engine) own(path string, meta checkpoint.Meta) error {
 	if own := e.method.Shared().Name; meta.Method != own {
-		return fmt.Errorf("%w: %s: was made by method %q, this scorer runs %q", ErrCheckpoint, path, meta.Method, own)
+		return &fault.Error{Code: fault.CheckpointMethod, File: path, Err: fmt.Errorf("was made by method %q, this scorer runs %q", meta.Method, own)}
 	}
 	return nil
 }
@@ -54,12 +52,12 @@ func (e *Engine) replace(records []buffer.Record) error {
 	e.journal.gate.Lock() // a journal goes on from the state that it began at
 	defer e.journal.gate.Unlock()
 	if e.journal.file != nil {
-		return fmt.Errorf("engine: restore: %w: the journal is open, end it first", ErrBusy)
+		return fault.New(fault.Busy, "", "the journal is open; end it before you restore")
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.flights) > 0 {
-		return fmt.Errorf("engine: restore: %w: %d groups are in flight", ErrBusy, len(e.flights))
+		return fault.New(fault.Busy, "", "%d groups are in flight; restore when they have ended", len(e.flights))
 	}
 	e.store.Replace(records)
 	clear(e.queues)
@@ -79,13 +77,13 @@ func Inspect(path, queryID string) ([]byte, error) {
 	if queryID != "" {
 		r, err := checkpoint.ReadOne(path, queryID)
 		if err != nil {
-			return nil, fmt.Errorf("engine: inspect: %w", fileError(err))
+			return nil, err
 		}
 		return json.Marshal(r.View())
 	}
 	meta, records, err := checkpoint.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("engine: inspect: %w", fileError(err))
+		return nil, err
 	}
 	views := make([]any, len(records))
 	for i, r := range records {

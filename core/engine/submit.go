@@ -41,7 +41,7 @@ func (e *Engine) Score(ctx context.Context, groupJSON []byte) ([]byte, error) {
 // partial and changes no buffer.
 func (e *Engine) Open(groupJSON []byte, expected int) (ticket uint64, err error) {
 	if expected < 1 {
-		return 0, fmt.Errorf("engine: %w: expected: %d is below 1", ErrInvalid, expected)
+		return 0, invalid("expected", "%d is below 1", expected)
 	}
 	f, err := e.launch(groupJSON, expected, nil)
 	if err != nil {
@@ -52,25 +52,21 @@ func (e *Engine) Open(groupJSON []byte, expected int) (ticket uint64, err error)
 
 // Add hands in the response at index of an open group: a JSON string, or
 // {"text", "eligible"?, "format_score"?}. One that comes after the group has
-// closed is ErrEnded.
+// closed is fault.GroupEnded.
 func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 	r, err := decodeResponse(fmt.Sprintf("responses[%d]", index), response, e.limits)
 	if err != nil {
-		return fmt.Errorf("engine: %w: %w", ErrInvalid, err)
+		return err
 	}
 	f, err := e.flight(ticket)
 	if err != nil {
 		return err
 	}
 	if index < 0 || index >= f.group.Size {
-		return fmt.Errorf("engine: %w: group %s: index %d is outside 0..%d", ErrInvalid, f.id, index, f.group.Size-1)
+		return invalid("index", "%d is outside 0..%d in group %s", index, f.group.Size-1, f.id)
 	}
-	err = f.add(index, r.apply(f.spec.response(index, r.Text)))
-	switch {
-	case errors.Is(err, fault.GroupEnded):
-		return fmt.Errorf("engine: %w: group %s: %w", ErrEnded, f.id, err)
-	case err != nil:
-		return fmt.Errorf("engine: %w: group %s: %w", ErrInvalid, f.id, err)
+	if err := f.add(index, r.apply(f.spec.response(index, r.Text))); err != nil {
+		return fmt.Errorf("group %s: %w", f.id, fault.Or(fault.InvalidValue, err))
 	}
 	return nil
 }
@@ -101,19 +97,19 @@ func (e *Engine) flight(ticket uint64) (*flight, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	if f := e.flights[ticket]; f != nil {
 		return f, nil
 	}
 	if ticket >= 1 && ticket <= e.last {
-		return nil, fmt.Errorf("engine: %w: its ticket was %d", ErrEnded, ticket)
+		return nil, fault.New(fault.GroupEnded, "", "the group of ticket %d has ended", ticket)
 	}
-	return nil, fmt.Errorf("engine: %w: %d was not given out", ErrUnknown, ticket)
+	return nil, fault.New(fault.UnknownGroup, "", "ticket %d was not given out", ticket)
 }
 
 func unlessEnded(err error) error {
-	if errors.Is(err, ErrEnded) {
+	if errors.Is(err, fault.GroupEnded) {
 		return nil
 	}
 	return err

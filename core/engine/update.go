@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
@@ -54,26 +55,26 @@ func (e *Engine) applyProposal(groupID string) (written entry, leave func(), err
 	defer e.mu.Unlock()
 	leave = func() {}
 	if e.closed {
-		return entry{}, leave, ErrClosed
+		return entry{}, leave, errClosed
 	}
 	if _, keeps := e.method.(rank.Starter); !keeps {
-		return entry{}, leave, fmt.Errorf("engine: update: %w: the method %s keeps no buffer, its groups have nothing to update", ErrStale, e.method.Shared().Name)
+		return entry{}, leave, fault.New(fault.StaleUpdate, "", "the method %s keeps no buffer, its groups have nothing to update", e.method.Shared().Name)
 	}
 	p, ok := e.findProposal(groupID)
 	if !ok {
-		return entry{}, leave, fmt.Errorf("engine: update: %w: group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", ErrStale, groupID)
+		return entry{}, leave, fault.New(fault.StaleUpdate, "", "group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", groupID)
 	}
 	id := p.spec.QueryID
 	q := e.queueOf(id)
 	if q.waiting > 0 {
-		return entry{}, leave, fmt.Errorf("engine: update: %w: %d groups of query %q are in flight", ErrBusy, q.waiting, id)
+		return entry{}, leave, fault.New(fault.Busy, "", "%d groups of query %q are in flight", q.waiting, id)
 	}
 	r, _ := e.store.Get(id)
 	if r.Tagged(p.spec.Tag) {
-		return entry{}, leave, fmt.Errorf("engine: update: %w: group %q was applied before under its tag %q", ErrStale, groupID, p.spec.Tag)
+		return entry{}, leave, fault.New(fault.StaleUpdate, "", "group %q was applied before under its tag %q", groupID, p.spec.Tag)
 	}
 	if err := e.store.CommitTagged(id, p.base, p.next, max(r.Ordinal, p.ordinal+1), p.spec.Tag); err != nil {
-		return entry{}, leave, fmt.Errorf("engine: update: group %q: %w", groupID, err)
+		return entry{}, leave, fmt.Errorf("group %q: %w", groupID, err)
 	}
 	e.forget(id)
 	_, after := q.enter()

@@ -30,6 +30,19 @@ func InFile(code Code, file string, err error) *Error {
 	return &Error{Code: code, File: file, Err: err}
 }
 
+// Or gives an error a code if nothing in its chain has one. A context that ended
+// keeps its own.
+func Or(code Code, err error) error {
+	if err == nil || errors.As(err, new(*Error)) {
+		return err
+	}
+	e := From(err)
+	if e.Code == Internal {
+		e.Code = code
+	}
+	return e
+}
+
 // In puts a field's parent in front of it: k0 within method.rankbuffer. An
 // error without a code becomes InvalidValue.
 func In(parent string, err error) error {

@@ -15,12 +15,12 @@ import (
 //
 // The texts are cut out first and null is left in their place. Whatever is not
 // plain on the way, an error included, sends the whole document to Unmarshal.
-func UnmarshalTexts(what string, data []byte, v any, texts map[string]any) error {
-	if err := checkText(what, data); err != nil {
+func UnmarshalTexts(field string, data []byte, v any, texts map[string]any) error {
+	if err := checkText(field, data); err != nil {
 		return err
 	}
 	if rest, found, ok := cut(data, texts); ok {
-		if decode(what, rest, v) == nil {
+		if decode(field, rest, v) == nil {
 			for name, text := range found {
 				reflect.ValueOf(texts[name]).Elem().Set(reflect.ValueOf(text))
 			}
@@ -28,12 +28,12 @@ func UnmarshalTexts(what string, data []byte, v any, texts map[string]any) error
 		}
 		reflect.ValueOf(v).Elem().SetZero()
 	}
-	return decode(what, data, v)
+	return decode(field, data, v)
 }
 
 // UnmarshalString decodes a document that is one string.
-func UnmarshalString(what string, data []byte, v *string) error {
-	if err := checkText(what, data); err != nil {
+func UnmarshalString(field string, data []byte, v *string) error {
+	if err := checkText(field, data); err != nil {
 		return err
 	}
 	s := scanner{data: data}
@@ -41,7 +41,7 @@ func UnmarshalString(what string, data []byte, v *string) error {
 		*v = text
 		return nil
 	}
-	return decode(what, data, v)
+	return decode(field, data, v)
 }
 
 // cut takes the members that texts names out of an object: a string where a
@@ -60,7 +60,7 @@ func cut(data []byte, texts map[string]any) (rest []byte, found map[string]any, 
 		s.take(':')
 		s.space()
 		from := s.at
-		if _, twice := found[name]; twice || otherCase(name, texts) {
+		if _, twice := found[name]; twice {
 			return nil, nil, false
 		}
 		if value := s.member(texts[name]); value != nil {
@@ -80,20 +80,6 @@ func cut(data []byte, texts map[string]any) (rest []byte, found map[string]any, 
 		return nil, nil, false
 	}
 	return append(rest, data[kept:]...), found, true
-}
-
-// otherCase reports whether name is one of texts for encoding/json only, which
-// forgives differences in case.
-func otherCase(name string, texts map[string]any) bool {
-	if _, exact := texts[name]; exact {
-		return false
-	}
-	for text := range texts {
-		if strings.EqualFold(name, text) {
-			return true
-		}
-	}
-	return false
 }
 
 // scanner reads JSON it expects to be plain. Once bad it stays so and moves no

@@ -1,91 +1,141 @@
-// Package strict decodes JSON from outside: unknown fields, trailing data and
-// text that is not UTF-8 are errors that name what is wrong.
+// Package strict decodes JSON from outside. It refuses what encoding/json lets
+// pass: unknown fields, names in another case, data after the value, text that is
+// not UTF-8. Every error is a *fault.Error that names the field.
 package strict
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
-// Unmarshal decodes exactly one JSON value into v. what names the document in
-// errors ("config", "group").
-func Unmarshal(what string, data []byte, v any) error {
-	if err := checkText(what, data); err != nil {
+// Unmarshal decodes exactly one JSON value into v. field is where the value
+// stands in the caller's document, as "method.rankbuffer"; "" for all of it.
+func Unmarshal(field string, data []byte, v any) error {
+	if err := checkText(field, data); err != nil {
 		return err
 	}
-	return decode(what, data, v)
+	return decode(field, data, v)
 }
 
-// checkText names the member whose text encoding/json would change silently.
-func checkText(what string, data []byte) error {
-	where, wrong := badText(data)
-	switch {
-	case wrong == "":
-		return nil
-	case where == "":
-		return fmt.Errorf("%s: %s", what, wrong)
-	default:
-		return fmt.Errorf("%s: %s: %s", what, where, wrong)
-	}
-}
-
-func decode(what string, data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: more data after the JSON value", what)
+// CheckText refuses text that is not UTF-8.
+func CheckText(field string, text []byte) error {
+	if at := invalidAt(text); at >= 0 {
+		return fault.New(fault.InvalidValue, field, "is not valid UTF-8 at byte %d", at)
 	}
 	return nil
 }
 
-func invalidAt(data []byte) int {
-	at := 0
-	for at < len(data) {
-		r, size := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		at += size
+func decode(field string, data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if syntax := new(json.SyntaxError); err != nil && !json.Valid(data) && errors.As(err, &syntax) {
+		return fault.New(fault.InvalidJSON, field, "not valid JSON: %w (byte %d of %d)", err, syntax.Offset, len(data))
 	}
-	return at
+	w := walker{scanner: scanner{data: data}, explain: err != nil}
+	w.space()
+	if found := w.walk(reflect.TypeOf(v).Elem()); found != nil {
+		return within(field, found)
+	}
+	if err != nil {
+		return fault.New(fault.InvalidValue, field, "%w", err)
+	}
+	return nil
 }
 
-// explain says what a decoder error means in the terms of the document.
-func explain(err error) error {
-	var typ *json.UnmarshalTypeError
-	if errors.As(err, &typ) && typ.Field != "" {
-		return fmt.Errorf("%s: want %s, got %s", typ.Field, plainType(typ.Type.String()), typ.Value)
+// within puts the document's place in front of the field of an error, if it has one.
+func within(field string, err error) error {
+	if field == "" {
+		return err
 	}
-	if errors.Is(err, io.EOF) {
-		return errors.New("empty")
-	}
-	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fmt.Errorf("unknown field %s", field)
-	}
-	return err
+	return fault.In(field, err)
 }
 
-func plainType(t string) string {
-	switch {
-	case strings.HasPrefix(t, "int"), strings.HasPrefix(t, "uint"):
+// Line is v as one line of JSON, with < > & as they are and its line break.
+func Line(v any) ([]byte, error) {
+	var b strings.Builder
+	if err := EncodeLine(&b, v); err != nil {
+		return nil, err
+	}
+	return []byte(b.String()), nil
+}
+
+// EncodeLine writes what Line returns.
+func EncodeLine(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// leaf explains why a value does not fit its type; nil if it does.
+func leaf(raw []byte, t reflect.Type) error {
+	err := json.Unmarshal(raw, reflect.New(t).Interface())
+	if typ := new(json.UnmarshalTypeError); errors.As(err, &typ) {
+		return fault.New(fault.InvalidValue, "", "want %s, got %s", plainType(typ.Type), typ.Value)
+	}
+	return fault.Or(fault.InvalidValue, err)
+}
+
+func plainType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return "an integer"
-	case strings.HasPrefix(t, "float"):
+	case reflect.Float32, reflect.Float64:
 		return "a number"
-	case t == "bool":
+	case reflect.Bool:
 		return "true or false"
-	case strings.HasPrefix(t, "[]"):
+	case reflect.Slice, reflect.Array:
 		return "a list"
-	case t == "string":
+	case reflect.String:
 		return "a string"
 	default:
 		return "an object"
 	}
+}
+
+// unknown names a field that a type does not have, and what may have been meant.
+func unknown(name string, known []string) error {
+	hint := "the fields are " + strings.Join(known, ", ")
+	if near := nearest(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return fault.New(fault.UnknownField, name, "unknown field; %s", hint)
+}
+
+// nearest is the known name with at most two letters added, removed or changed,
+// letters of the other case not counted; "" if none is so close.
+func nearest(name string, known []string) string {
+	best, found := 3, ""
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < best && d < len(k) {
+			best, found = d, k
+		}
+	}
+	return found
+}
+
+// distance is the edit distance (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -6,14 +6,24 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
+
+// checkText names the member whose text encoding/json would change silently.
+func checkText(field string, data []byte) error {
+	where, wrong := badText(data)
+	if wrong == "" {
+		return nil
+	}
+	return within(field, fault.New(fault.InvalidValue, where, "%s", wrong))
+}
 
 // badText finds the first byte that is no UTF-8 and the first escape that is half
 // of a surrogate pair: encoding/json would replace both and judge another text
 // than was given. It returns where that is, as "field[index]", or "".
 func badText(data []byte) (where, what string) {
-	if !utf8.Valid(data) {
-		at := invalidAt(data)
+	if at := invalidAt(data); at >= 0 {
 		clean := bytes.Clone(data)
 		for i := at; i < len(clean); i++ {
 			if clean[i] >= utf8.RuneSelf {
@@ -26,6 +36,21 @@ func badText(data []byte) (where, what string) {
 		return path(data, at), fmt.Sprintf("half of a surrogate pair at byte %d", at)
 	}
 	return "", ""
+}
+
+// invalidAt returns the offset of the first byte that is no UTF-8, -1 if there is
+// none.
+func invalidAt(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for at := 0; ; {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
 }
 
 // loneSurrogate returns the offset of an unpaired surrogate escape, -1 if there

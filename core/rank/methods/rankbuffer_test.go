@@ -436,7 +436,7 @@ func TestRankBufferBadOptions(t *testing.T) {
 		`{"name": "rankbuffer", "format_check": "xml"}`:    "format_check",
 		`{"name": "rankbuffre"}`:                           "rankbuffre",
 		`{}`:                                               "method.name",
-		`{"name": "rankbuffer"} {}`:                        "more data",
+		`{"name": "rankbuffer"} {}`:                        "after top-level value",
 	} {
 		if _, err := New([]byte(options)); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("New(%s) = %v, want an error naming %s", options, err, field)
