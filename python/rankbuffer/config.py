@@ -70,10 +70,8 @@ class ScorerConfig:
         }
         if self.prompts is not None:
             config["prompts"] = _paths(self.prompts)
-        limits = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
-        if limits:
-            config["limits"] = limits
-        return config
+        limits = {name: getattr(self, name) for name in _LIMITS}
+        return config | {name: limit for name, limit in limits.items() if limit is not None}
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> ScorerConfig:

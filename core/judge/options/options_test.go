@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		{name: "twice", text: `{"base_url": "http://a/v1", "model": "m", "model": "n"}`, wrong: "judge.model: given twice"},
 		{name: "not an object", text: `[]`, wrong: "judge"},
 		{name: "not JSON", text: `{`, wrong: "judge"},
-		{name: "more after it", text: `{} {}`, wrong: "more data"},
+		{name: "more after it", text: `{} {}`, wrong: "after top-level value"},
 		{name: "not UTF-8", text: "{\"model\": \"\xff\"}", wrong: "UTF-8"},
 		{name: "no address", text: `{"model": "m"}`, wrong: "judge.base_url: needed"},
 		{name: "no addresses", text: `{"model": "m", "base_url": []}`, wrong: "judge.base_url: needed"},
