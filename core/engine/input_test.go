@@ -53,7 +53,7 @@ func TestBadGroups(t *testing.T) {
 		"other rubrics":  {of("q", "t1").with("rubrics", []any{map[string]any{"text": "a"}}), "rubrics: differs", fault.QueryConflict},
 		"other ranked":   {of("q", "t1").with("ranked", []string{"t2", "t1"}), "ranked: differs", fault.QueryConflict},
 		"unknown query":  {group{"query_id": "new", "responses": []string{"t1"}}, "query: needed", fault.MissingField},
-		"no ranked":      {group{"query_id": "new", "query": "?", "responses": []string{"t1"}}, "ranked", fault.InvalidValue},
+		"no ranked":      {group{"query_id": "new", "query": "?", "responses": []string{"t1"}}, "ranked", fault.MissingField},
 		"one ranked":     {of("new", "t1").with("ranked", []string{"t1"}), "at least 2", fault.InvalidValue},
 		"field":          {of("q", "t1").with("response", "t1"), `response: unknown field; did you mean "responses"?`, fault.UnknownField},
 		"eligible":       {of("q", "t1").with("eligible", []bool{true, false}), "eligible", fault.InvalidValue},

@@ -47,7 +47,7 @@ func ParseConfig(data []byte) (Config, error) {
 		Config
 		Qualities map[string]quality `json:"qualities"`
 	}
-	if err := strict.Unmarshal("simulated judge", data, &c); err != nil {
+	if err := strict.Unmarshal("", data, &c); err != nil {
 		return Config{}, fault.New(fault.InvalidJSON, "", "%w", err)
 	}
 	c.Config.Qualities, c.ByQuery = map[string]float64{}, map[string]map[string]float64{}
