@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import InputError
+from .judges import shown_query
+from .rows import ReplayRow
 from .rows import ReplayRow as ReplayQuery
 from .rows import Response as ReplayText
 from .rows import read_replay as read_replay
@@ -27,26 +29,39 @@ def find_replay(name: str | os.PathLike[str]) -> Path:
     return SAMPLE if os.fspath(name) == "sample" and not path.exists() else path
 
 
-def qualities(queries: Iterable[ReplayQuery]) -> dict[str, float]:
-    """What ``SimulatedJudge(qualities=...)`` takes.
+def qualities(queries: Iterable[ReplayRow]) -> dict[str, float | dict[str, float]]:
+    """What ``SimulatedJudge(qualities=...)`` takes: ``{text: quality}``.
 
-    The judge knows texts, not queries, so one text with two qualities is an error.
+    A text that has another quality under another query stands under each of its
+    queries: ``{query: {text: quality}}``. InputError if a response has no quality,
+    or if a text has two under one query.
     """
-    found: dict[str, float] = {}
-    for query in queries:
-        for response in query.responses():
-            quality = response.quality
+    found: dict[str, dict[str, float]] = {}  # by text, then by query
+    shown: set[str] = set()
+    for row in queries:
+        query = shown_query(row.query)
+        shown.add(query)
+        for response in row.responses():
+            quality, text = response.quality, response.text
             if quality is None:
                 raise InputError(
-                    f"query {query.query_id!r}: the simulated judge needs a quality for each "
-                    f"response, there is none for {response.text[:40]!r}"
+                    f"query {row.query_id!r}: the simulated judge needs a quality for each "
+                    f"response, there is none for {text[:40]!r}"
                 )
-            if found.setdefault(response.text, quality) != quality:
+            if (first := found.setdefault(text, {}).setdefault(query, quality)) != quality:
                 raise InputError(
-                    f"query {query.query_id!r}: qualities {found[response.text]} and {quality} "
-                    f"for the same text {response.text[:40]!r}"
+                    f"query {row.query_id!r}: qualities {first} and {quality} "
+                    f"for the same text {text[:40]!r}"
                 )
-    return found
+    out: dict[str, float | dict[str, float]] = {}
+    by_query: dict[str, dict[str, float]] = {}
+    for text, given in found.items():
+        if len(set(given.values())) == 1 and text not in shown:
+            out[text] = next(iter(given.values()))
+        else:
+            for query, quality in given.items():
+                by_query.setdefault(query, {})[text] = quality
+    return out | by_query
 
 
 def hint(row: Mapping[str, Any], name: str) -> str:

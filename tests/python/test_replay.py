@@ -142,10 +142,40 @@ def test_qualities_must_be_there_and_agree(tmp_path: Path) -> None:
     queries = read_replay(_write(tmp_path / "r.jsonl", ROW))
     with pytest.raises(rb.InputError, match=r"needs a quality for each response.*'b'"):
         qualities(queries)
-    other = ROW | {"query_id": "p", "epochs": [[{"text": "best", "quality": 3}]]}
+    both = ROW | {"epochs": [[{"text": "best", "quality": 3}]]}
+    with pytest.raises(rb.InputError, match=r"1\.0 and 3\.0 for the same text 'best'"):
+        qualities(read_replay(_write(tmp_path / "r.jsonl", both)))
+    same_query = ROW | {"query_id": "p", "epochs": [[{"text": "best", "quality": 3}]]}
     whole = ROW | {"epochs": [[{"text": "a", "quality": 2}]]}
     with pytest.raises(rb.InputError, match=r"1\.0 and 3\.0 for the same text 'best'"):
-        qualities(read_replay(_write(tmp_path / "r.jsonl", whole, other)))
+        qualities(read_replay(_write(tmp_path / "r.jsonl", whole, same_query)))
+
+
+def test_a_text_has_a_quality_under_each_of_its_queries(tmp_path: Path) -> None:
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How?"}]
+    rows = []
+    for name, query, good in (("p", "Why?", 2), ("q", chat, -1)):
+        texts = [{"text": "No.", "quality": good}, {"text": name, "quality": 1}]
+        rows.append({"query_id": name, "query": query, "ranked": texts, "epochs": [texts]})
+    queries = read_replay(_write(tmp_path / "r.jsonl", *rows))
+    found = qualities(queries)
+    assert found == {
+        "p": 1.0,
+        "q": 1.0,
+        "Why?": {"No.": 2.0},
+        "system: Be brief.\n\nuser: How?": {"No.": -1.0},
+    }
+    with rb.Scorer(judge=rb.SimulatedJudge(qualities=found), method=rb.Pairwise()) as scorer:
+        for row, rewards in zip(queries, ([1, -1], [-1, 1]), strict=True):
+            texts = [response.text for response in row.epochs[0]]
+            assert scorer.score_group(row.query_id, texts, query=row.query).rewards == rewards
+
+
+def test_a_query_that_is_also_a_response(tmp_path: Path) -> None:
+    texts = [{"text": "Why?", "quality": 2}, {"text": "No.", "quality": 1}]
+    row = {"query_id": "q", "query": "Why?", "ranked": texts, "epochs": [texts]}
+    found = qualities(read_replay(_write(tmp_path / "r.jsonl", row)))
+    assert found == {"No.": 1.0, "Why?": {"Why?": 2.0}}
 
 
 def test_the_sample_shows_a_policy_that_improves() -> None:

@@ -431,3 +431,23 @@ def test_the_table_fits_the_terminal(
         if width > 60:
             assert max(columns(line) for line in lines if out not in line) <= width
         assert lines[2].startswith("a label that is")
+
+
+def test_a_text_that_answers_two_queries(tmp_path: Path) -> None:
+    """Its quality is that under the query that is asked."""
+    data, refusal = tmp_path / "data.jsonl", "I cannot help with that."
+    queries = []
+    for name, quality in (("harmless", -9.0), ("harmful", 9.0)):
+        texts = [{"text": f"{name} {i}", "quality": float(i)} for i in range(4)]
+        texts.append({"text": refusal, "quality": quality})
+        ranked = sorted(texts, key=lambda text: -float(text["quality"]))  # type: ignore[arg-type]
+        queries.append({"query_id": name, "query": f"A {name} question?", "epochs": [texts]})
+        queries[-1]["ranked_responses"] = ranked
+    data.write_text("".join(json.dumps(query) + "\n" for query in queries))
+    out = tmp_path / "out"
+    assert (
+        main(["compare", "--data", str(data), "--methods", METHODS, "--sim", "--out", str(out)])
+        == 0
+    )
+    for row in rows(out / "groups.jsonl"):
+        assert row["rewards"][-1] == (max if row["query_id"] == "harmful" else min)(row["rewards"])

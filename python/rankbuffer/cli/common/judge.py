@@ -69,7 +69,7 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
 
 
 def judge_of(
-    args: argparse.Namespace, qualities: Callable[[], Mapping[str, float]]
+    args: argparse.Namespace, qualities: Callable[[], Mapping[str, Any]]
 ) -> Judge | SimulatedJudge:
     """The judge that the options ask for; ``qualities`` is called for the simulated one only."""
     if args.sim is not None:
@@ -91,7 +91,7 @@ def judge_of(
 
 
 def simulated(
-    options: Mapping[str, Any], qualities: Mapping[str, float], concurrency: int | None = None
+    options: Mapping[str, Any], qualities: Mapping[str, Any], concurrency: int | None = None
 ) -> SimulatedJudge:
     """A simulated judge from the options of ``--sim``."""
     for name in options:
