@@ -51,9 +51,6 @@ func shippedText(name string) string {
 // by a user's. The zero value and nil replace none. It is immutable.
 type Templates struct{ own map[Kind]template }
 
-// Default returns the shipped templates.
-func Default() *Templates { return nil }
-
 func (t *Templates) of(kind Kind) template {
 	if t != nil && t.own[kind] != nil {
 		return t.own[kind]

@@ -15,9 +15,9 @@ import (
 // Env is what a group needs from the outside.
 type Env struct {
 	Judge     judge.Judge
-	Templates *prompt.Templates
-	LogProbs  *LogProbs // one per judge; nil asks without finding out first
-	Centred   bool      // advantages are not divided by the std (Dr. GRPO)
+	Templates *prompt.Templates // nil: those that ship
+	LogProbs  *LogProbs         // one per judge; nil asks without finding out first
+	Centred   bool              // advantages are not divided by the std (Dr. GRPO)
 }
 
 // asker renders a group's questions and accounts for its calls.

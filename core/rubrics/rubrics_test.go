@@ -34,7 +34,7 @@ func TestWrite(t *testing.T) {
 			asked++
 			return tt.answers[asked-1]
 		}}
-		got, err := Write(t.Context(), o, prompt.Default(), tt.query)
+		got, err := Write(t.Context(), o, nil, tt.query)
 		if asked != len(tt.answers) {
 			t.Errorf("%s: asked %d times, want %d", name, asked, len(tt.answers))
 		}

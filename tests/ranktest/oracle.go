@@ -223,7 +223,7 @@ func Score(t testing.TB, m rank.Method, o judge.Judge, spec rank.Spec, responses
 	if err := m.Check(spec); err != nil {
 		t.Fatalf("Check: %v", err)
 	}
-	g := rank.NewGroup(spec, m.Shared(), reward.DefaultReasoning, rank.Env{Judge: o, Templates: prompt.Default()})
+	g := rank.NewGroup(spec, m.Shared(), reward.DefaultReasoning, rank.Env{Judge: o})
 	if order == nil {
 		for i := range responses {
 			order = append(order, i)

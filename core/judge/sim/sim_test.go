@@ -42,7 +42,7 @@ func request(t testing.TB, kind prompt.Kind, v prompt.Vars) judge.Request {
 	if v.Rubrics == nil {
 		v.Rubrics = rubric
 	}
-	messages, err := prompt.Default().Render(kind, v)
+	messages, err := new(prompt.Templates).Render(kind, v)
 	if err != nil {
 		t.Fatal(err)
 	}

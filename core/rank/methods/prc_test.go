@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
-	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -67,7 +66,7 @@ func TestNoLogProbsCostsOneCall(t *testing.T) {
 	for _, options := range []string{`{"name": "genrm"}`, `{"name": "prc", "votes": 3}`, `{"name": "prc", "reasoning": true}`} {
 		synctest.Test(t, func(t *testing.T) {
 			j := &mute{court{Latency: func(string) time.Duration { return time.Second }}}
-			env := rank.Env{Judge: j, Templates: prompt.Default(), LogProbs: rank.NewLogProbs()}
+			env := rank.Env{Judge: j, LogProbs: rank.NewLogProbs()}
 			for range 2 {
 				res := scoreIn(t, env, method(t, options), suiteSpec(), ofQualities(1, 2, 3, 4))
 				if res.GroupStatus != rank.GroupFailed || !strings.Contains(res.Error, "log-probabilities") {
@@ -80,7 +79,7 @@ func TestNoLogProbsCostsOneCall(t *testing.T) {
 		})
 	}
 	j := &mute{}
-	res := scoreIn(t, rank.Env{Judge: j, Templates: prompt.Default(), LogProbs: rank.NewLogProbs()},
+	res := scoreIn(t, rank.Env{Judge: j, LogProbs: rank.NewLogProbs()},
 		method(t, `{"name": "prc", "aggregate": "majority"}`), suiteSpec(), ofQualities(1, 2))
 	if res.GroupStatus != rank.OK {
 		t.Errorf("majority voting: group %s, error %q: it needs none", res.GroupStatus, res.Error)
@@ -91,7 +90,7 @@ func TestNoLogProbsCostsOneCall(t *testing.T) {
 func TestLogProbsHoldUpOneRoundOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &court{Latency: func(string) time.Duration { return time.Second }}
-		env := rank.Env{Judge: c, Templates: prompt.Default(), LogProbs: rank.NewLogProbs()}
+		env := rank.Env{Judge: c, LogProbs: rank.NewLogProbs()}
 		for _, want := range []time.Duration{2 * time.Second, time.Second} {
 			start := time.Now()
 			res := scoreIn(t, env, method(t, `{"name": "genrm"}`), suiteSpec(), ofQualities(1, 2, 3, 9))

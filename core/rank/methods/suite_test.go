@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
-	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
@@ -324,7 +323,7 @@ func TestSuiteCallsStartOnArrival(t *testing.T) {
 			if s, ok := m.(rank.Starter); ok {
 				spec.Buffer = started(t, s, spec)
 			}
-			g := rank.NewGroup(spec, m.Shared(), reward.DefaultReasoning, rank.Env{Judge: c, Templates: prompt.Default()})
+			g := rank.NewGroup(spec, m.Shared(), reward.DefaultReasoning, rank.Env{Judge: c})
 			done := make(chan rank.Result)
 			go func() {
 				res, _, err := rank.Score(t.Context(), m, g, rank.FailMean)
@@ -391,7 +390,7 @@ func cancelMidway(t *testing.T, want trait) {
 	if s, ok := m.(rank.Starter); ok {
 		spec.Buffer = started(t, s, spec)
 	}
-	g := rank.NewGroup(spec, m.Shared(), reward.DefaultReasoning, rank.Env{Judge: c, Templates: prompt.Default()})
+	g := rank.NewGroup(spec, m.Shared(), reward.DefaultReasoning, rank.Env{Judge: c})
 	for i, response := range group {
 		if err := g.Add(i, response); err != nil {
 			t.Fatal(err)
