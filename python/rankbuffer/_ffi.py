@@ -120,9 +120,8 @@ class Library:
 
         def call(*given: Any) -> None:
             much = any(isinstance(one, bytes) and len(one) > _LARGE for one in given)
-            if (code := (slow if much else quick)(*given)) < 0:
-                told = self._last_error()
-                raise from_library(_told(code, told.decode("utf-8", "replace") if told else ""))
+            if (slow if much else quick)(*given) < 0:
+                raise from_library(json.loads(self._last_error()))
 
         return call
 
@@ -150,12 +149,6 @@ class Library:
                 self._free(out)
 
         return text
-
-
-def _told(status: int, text: str) -> Any:
-    if text.startswith("{"):
-        return json.loads(text)
-    return {"status": status, "code": "internal", "summary": "", "message": text}
 
 
 def _check_version(dll: Any, path: Path) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
 from ._options import documented, made_from
 from .errors import ConfigError
 from .judges import Judge, SimulatedJudge, judge_from_dict
 from .methods import Method, RankBuffer, method_from_dict
-
-_LIMITS = ("max_response_bytes", "max_group_size", "max_groups")
 
 
 @documented
@@ -60,18 +58,12 @@ class ScorerConfig:
             raise ConfigError(
                 f"must be an instance, such as rb.RankBuffer(), {_got(self.method)}", "method"
             )
-        config: dict[str, Any] = {
-            "method": self.method.to_json(),
-            "judge": self.judge.to_json(),
-            "seed": self.seed,
-            "on_failure": self.on_failure,
-            "advantage": self.advantage,
-            "reasoning": _tags(self.reasoning),
-        }
+        config = {f.name: getattr(self, f.name) for f in fields(self)}
+        config = {name: value for name, value in config.items() if value is not None}
+        config |= {"method": self.method.to_json(), "judge": self.judge.to_json()}
         if self.prompts is not None:
             config["prompts"] = _paths(self.prompts)
-        limits = {name: getattr(self, name) for name in _LIMITS}
-        return config | {name: limit for name, limit in limits.items() if limit is not None}
+        return config | {"reasoning": _tags(self.reasoning)}
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> ScorerConfig:

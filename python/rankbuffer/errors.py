@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
-
-E = TypeVar("E", bound="RankBufferError")
+from typing import Any
 
 # What each code means, for errors that Python raises itself: the library may not
 # be loaded. A test compares them with core/fault.
@@ -55,15 +52,14 @@ class RankBufferError(Exception):
     def __init__(
         self, said: str = "", field: str = "", *, code: str = "", file: str = "", line: int = 0
     ) -> None:
-        lined = f"{file}:{line}" if line else file
-        super().__init__(": ".join(part for part in (lined, field, said) if part))
+        super().__init__(_joined(_joined(f"{file}:{line}" if line else file, field), said))
         self.code = code or type(self).code
         self.field, self.file, self.line = field, file, line
         self._meaning = _SUMMARIES.get(self.code, "")
 
     @property
     def summary(self) -> str:
-        return ": ".join(part for part in (self.field, self._meaning) if part)
+        return _joined(self.field, self._meaning)
 
     @property
     def detail(self) -> str:
@@ -73,11 +69,11 @@ class RankBufferError(Exception):
         self, parent: str = "", kind: type[RankBufferError] | None = None
     ) -> RankBufferError:
         """The same error about a field of ``parent``, as another class of error if given."""
-        dot = "." if self.field and not self.field.startswith("[") else ""
-        colon = "" if self.field else ": "
-        error = (kind or type(self))(f"{parent}{dot or colon}{self}" if parent else str(self))
-        vars(error).update(vars(self))
-        error.field = f"{parent}{dot}{self.field}" if parent else self.field
+        field = ".".join(part for part in (parent, self.field) if part).replace(".[", "[")
+        place = str(type(self)("", self.field, file=self.file, line=self.line))
+        said = str(self).removeprefix(place).removeprefix(": ")
+        error = (kind or type(self))(said, field, code=self.code, file=self.file, line=self.line)
+        error._meaning = self._meaning
         return error
 
 
@@ -165,6 +161,10 @@ class InternalError(RankBufferError):
     code = "internal"
 
 
+def _joined(first: str, second: str) -> str:
+    return f"{first}: {second}" if first and second else first or second
+
+
 # By the return codes of capi/rankbuffer.h, one for each group of codes.
 _BY_STATUS: dict[int, type[RankBufferError]] = {
     -1: InputError,
@@ -182,20 +182,9 @@ _BY_STATUS: dict[int, type[RankBufferError]] = {
 }
 
 
-# Names that the library is about to change to this package's.
-_NAMES = re.compile(r"\b(judge\.\w+)_s\b|\blimits\.(max_\w+)|\b(deadline)_ms\b")
-
-
-def in_python(message: str) -> str:
-    """The library's message with options named as this package has them."""
-    return _NAMES.sub(lambda name: name[name.lastindex or 0], message)
-
-
 def from_library(told: Mapping[str, Any]) -> RankBufferError:
     """The error that the library tells of as a JSON object, in rb_last_error and rb_poll."""
-    if not isinstance(told["code"], str):
-        told = {"status": told["code"], "summary": "", **told, "code": "internal"}
-    error = _BY_STATUS.get(told["status"], InternalError)(in_python(told["message"]))
+    error = _BY_STATUS.get(told["status"], InternalError)(told["message"])
     error.code, error.line = told["code"], told.get("line", 0)
     error.field, error.file = told.get("field", ""), told.get("file", "")
     error._meaning = told["summary"].removeprefix(f"{error.field}: ")

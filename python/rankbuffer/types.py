@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-from .errors import in_python
-
 Query: TypeAlias = str | Sequence[Mapping[str, str]]
 """What the policy was asked: text, or chat messages ``{"role", "content"}``."""
 
@@ -136,7 +134,6 @@ class GroupResult:
             values[name] = [None if value is None else float(value) for value in values[name]]
         for name in ("latency_ms", "reward_std"):
             values[name] = float(values[name])
-        values["error"] = in_python(values.get("error", ""))
         return cls(raw=raw, **values)
 
     def __getitem__(self, name: str) -> Any:

@@ -389,7 +389,7 @@ def test_bad_feeding(world: World, query: Build) -> None:
                 group.add(*args)
         with pytest.raises(rb.InputError, match=r"responses\[0\]\.format_score: nan"):
             group.add(texts[0], format_score=float("nan"))
-        with pytest.raises(rb.InputError, match=r"responses\[0\]: format_score: 1\.5"):
+        with pytest.raises(rb.InputError, match=r"responses\[0\]\.format_score: 1\.5"):
             group.add(texts[0], format_score=1.5)
         assert group.add(texts[0]) == 0  # nothing refused took the place
         with pytest.raises(rb.InputError, match="index: 0 was added before"):
