@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InputError, NotFoundError
 from ..scorer import inspect as inspect_checkpoint
 from ..verl.files.layout import HOME, MANIFEST
-from ..verl.files.published import shards_of
+from ..verl.files.beside_model import shards_of
 from .common.options import Commands, add_command
 from .common.text import Style, clip, pad, table, terminal_width
 

@@ -1,11 +1,11 @@
-"""RankBuffer inside verl 0.9: group rewards by one config line, scales that survive a resume.
+"""RankBuffer inside verl 0.9: group rewards from a judge, and buffers that survive a resume.
 
 ``reward.reward_manager.name=rankbuffer`` selects the reward manager (registered
 through verl's plugin entry point), or ``source=importlib`` with
 ``module.path=pkg://rankbuffer.verl`` and ``name=RewardManager``. Options go under
 ``+reward.rankbuffer``; ``rankbuffer verl-config`` prints a ready set.
 
-Nothing here imports verl before one of the names below is asked for.
+verl is imported only when one of the names below is used.
 """
 
 from __future__ import annotations
@@ -13,20 +13,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .callback import CheckpointCallback as CheckpointCallback
+    from .checkpoint_callback import CheckpointCallback as CheckpointCallback
     from .manager import RewardManager as RewardManager
-    from .start import StartCheck as StartCheck
+    from .hydra_callback import StartCheck as StartCheck
 
-_HOMES = {"RewardManager": "manager", "CheckpointCallback": "callback", "StartCheck": "start"}
+_MODULES = {
+    "RewardManager": "manager",
+    "CheckpointCallback": "checkpoint_callback",
+    "StartCheck": "hydra_callback",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_MODULES])

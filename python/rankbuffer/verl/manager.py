@@ -1,10 +1,11 @@
-"""The reward manager that verl's reward workers run."""
+"""The reward manager, which verl's reward workers run."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import uuid
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -12,27 +13,27 @@ from omegaconf import OmegaConf
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from ..errors import ConfigError, RankBufferError
-from .config.probe import judge_answers, start_problems
-from .config.validate import Plan, plan
-from .files import tracker
+from .config.start_check import judge_problems, start_problems
+from .config.run_config import RunConfig, read_run_config
+from .files.trainer_checkpoints import Resume, resumed_step, root_of
 from .owner import Owner
 from .rollouts.rows import Rollout, RowReader
-from .verdict import Verdict, failed
+from .rollout_reward import RolloutReward, failed
 
 log = logging.getLogger(__name__)
 
 
 class Owners(Protocol):
-    """Where the buffers live: in this process, or in named actors."""
+    """What holds the buffers: an owner in this process, or several in Ray actors."""
 
-    async def score(self, rollout: Rollout) -> Verdict: ...
+    async def score(self, rollout: Rollout) -> RolloutReward: ...
 
 
 class RewardManager(RewardManagerBase):  # type: ignore[misc]
-    """Group rewards for a loop that asks for one trajectory at a time.
+    """Gives verl the reward of one trajectory, after its whole group was judged.
 
-    With one reward worker everything stays in its process; with more, the
-    rollouts of a query meet in the Ray actor that owns it.
+    With one reward worker the buffers are in its process. With more, each query has its
+    buffer in one of the Ray actors that hold the buffers, the owners.
     """
 
     def __init__(
@@ -44,24 +45,24 @@ class RewardManager(RewardManagerBase):  # type: ignore[misc]
         reward_model_tokenizer: Any = None,
     ) -> None:
         super().__init__(config, tokenizer, compute_score)
-        self.plan, self.root, at = read_config(config)
-        self._reader = RowReader(tokenizer, self.plan.settings)
+        self.run, self.root, resume = read_config(config)
+        self._reader = RowReader(tokenizer, self.run.settings)
         self.owner: Owner | None = None
         self._owners: Owners
-        if self.plan.workers == 1:
-            self.owner = Owner(self.plan, self.root, at, uuid.uuid4().hex[:12])
+        if self.run.workers == 1:
+            self.owner = Owner(self.run, self.root, resume, uuid.uuid4().hex[:12])
             self._owners = self.owner
         else:
-            from .actors.owners import RemoteOwners
+            from .actors.owner_actor import RemoteOwners
 
-            self._owners = RemoteOwners(self.plan, self.root, at)
+            self._owners = RemoteOwners(self.run, self.root, resume)
 
     async def run_single(self, data: Any) -> dict[str, Any]:
-        """A trajectory's reward. Never raises: a failure has a status and no advantage."""
-        verdict = await self._verdict(data)
-        return {"reward_score": verdict.reward, "reward_extra_info": verdict.as_extra_info()}
+        """A trajectory's reward. Never raises: a failure has a status and gives no advantage."""
+        scored = await self._score(data)
+        return {"reward_score": scored.reward, "reward_extra_info": scored.as_extra_info()}
 
-    async def _verdict(self, data: Any) -> Verdict:
+    async def _score(self, data: Any) -> RolloutReward:
         try:
             loop = asyncio.get_running_loop()
             rollout = await loop.run_in_executor(None, self._reader.read, data)
@@ -84,18 +85,18 @@ class RewardManager(RewardManagerBase):  # type: ignore[misc]
         return rm_scores
 
 
-def read_config(config: Any, *, whole: bool = False) -> tuple[Plan, Any, tracker.Resume]:
-    """A trainer's configuration, checked: ours, where checkpoints go, and what is resumed.
+def read_config(config: Any, *, whole: bool = False) -> tuple[RunConfig, Path, Resume]:
+    """Checks a trainer's configuration: our options, where checkpoints go, what is resumed.
 
-    ConfigError says what to override; an endpoint that does not answer is one. ``whole``
-    also reads the side files and tries the options of the library, once for all workers.
+    Raises ConfigError with the overrides to write, also if the judge cannot be reached.
+    ``whole`` also checks the options of the scorer and the side files.
     """
     plain = OmegaConf.to_container(config, resolve=True)
     assert isinstance(plain, dict)
-    ours = plan({str(name): value for name, value in plain.items()})
-    settings = ours.settings
-    problems = start_problems(settings) if whole else judge_answers(settings.scorer.judge)
+    run = read_run_config({str(name): value for name, value in plain.items()})
+    settings = run.settings
+    problems = start_problems(settings) if whole else judge_problems(settings.scorer.judge)
     if problems:
         raise ConfigError("\n".join(problems))
-    root = tracker.root_of(plain["trainer"])
-    return ours, root, tracker.resume(plain["trainer"], root)
+    root = root_of(plain["trainer"])
+    return run, root, resumed_step(plain["trainer"], root)

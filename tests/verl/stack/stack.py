@@ -151,7 +151,7 @@ class Loop:
 
     def owners(self) -> list[Any]:
         """The actors that hold the buffers."""
-        from rankbuffer.verl.actors.owners import find_owners
+        from rankbuffer.verl.actors.owner_actor import find_owners
         from rankbuffer.verl.manager import read_config
 
         ray.get([worker.__ray_ready__.remote() for worker in self.workers()])
@@ -395,7 +395,7 @@ def buffers(loop: Loop, query_ids: Iterable[str]) -> dict[str, Any]:
         return dict(
             zip(ids, ray.get(loop.workers()[0].__ray_call__.remote(_local, ids)), strict=True)
         )
-    from rankbuffer.verl.actors.owners import shard_of
+    from rankbuffer.verl.actors.remote_owners import shard_of
 
     owners = loop.owners()
     calls = [owners[shard_of(i, len(owners))].buffer.remote(i) for i in ids]

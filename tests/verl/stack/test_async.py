@@ -16,7 +16,7 @@ import ray
 from driver import NoData, NoModel
 from stack import Loop, StubLLM, buffers, config, judge
 
-from rankbuffer.verl.verdict import GROUP_STATUS
+from rankbuffer.verl.rollout_reward import GROUP_STATUS
 
 NEVER_S = 3600.0
 

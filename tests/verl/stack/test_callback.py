@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rankbuffer.verl import callback
-from rankbuffer.verl.files import tracker
+from rankbuffer.verl import checkpoint_callback
+from rankbuffer.verl.files import trainer_checkpoints
 from rankbuffer.verl.owner import Owner
 
 
@@ -34,7 +34,7 @@ def trainer_of(owner: Owner) -> Any:
 
 def save_model(root: Path, step: int) -> None:
     (root / f"global_step_{step}" / "actor").mkdir(parents=True)
-    (root / tracker.TRACKER).write_text(str(step))
+    (root / trainer_checkpoints.LATEST_STEP).write_text(str(step))
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -48,17 +48,17 @@ def test_storage_that_the_nodes_do_not_share_is_told(
 ) -> None:
     from stack import config, judge
 
-    monkeypatch.setattr(callback.ray, "get", lambda calls, timeout: calls)
+    monkeypatch.setattr(checkpoint_callback.ray, "get", lambda calls, timeout: calls)
     caplog.set_level(logging.ERROR)
     root, elsewhere = tmp_path / "trainer", tmp_path / "worker"
     elsewhere.mkdir()
     save_model(root, 4)
     # The model of step 4 was trained without buffers.
     options = [*judge(judge_url), "+reward.rankbuffer.checkpoint.on_missing=fresh"]
-    on_driver = callback.CheckpointCallback(config(tokenizer_dir, root, options))
+    on_driver = checkpoint_callback.CheckpointCallback(config(tokenizer_dir, root, options))
     seen = root if shared else elsewhere
-    at = tracker.resume({}, seen)
-    owner = Owner(on_driver._plan, seen, at, "run")
+    at = trainer_checkpoints.resumed_step({}, seen)
+    owner = Owner(on_driver._run, seen, at, "run")
     trainer = trainer_of(owner)
     for step in (6, 8):
         save_model(root, step)
@@ -84,18 +84,18 @@ def test_a_save_that_failed_is_told_and_stops_nothing(
 ) -> None:
     from stack import config, judge
 
-    monkeypatch.setattr(callback.ray, "get", lambda calls, timeout: calls)
-    monkeypatch.delattr(callback.ray, "get_actor")
-    caplog.set_level(logging.ERROR, logger="rankbuffer.verl.callback")
-    on_driver = callback.CheckpointCallback(config(tokenizer_dir, tmp_path, judge(judge_url)))
-    owner = Owner(on_driver._plan, tmp_path, tracker.Resume(), "run")
+    monkeypatch.setattr(checkpoint_callback.ray, "get", lambda calls, timeout: calls)
+    monkeypatch.delattr(checkpoint_callback.ray, "get_actor")
+    caplog.set_level(logging.ERROR, logger="rankbuffer.verl.checkpoint_callback")
+    on_driver = checkpoint_callback.CheckpointCallback(config(tokenizer_dir, tmp_path, judge(judge_url)))
+    owner = Owner(on_driver._run, tmp_path, trainer_checkpoints.Resume(), "run")
     trainer = trainer_of(owner)
     shard = next(tmp_path.glob("rankbuffer/run-*/shard-*"))
     shard.rename(shard.with_name("gone"))
     save_model(tmp_path, 2)
     owner._checkpoints.look()  # finds the tracker first, and fails
     on_driver.on_save(trainer, 2, str(tmp_path / "global_step_2"))
-    told = [r.getMessage() for r in caplog.records if r.name == "rankbuffer.verl.callback"]
+    told = [r.getMessage() for r in caplog.records if r.name == "rankbuffer.verl.checkpoint_callback"]
     assert len(told) == 1
     assert "buffers of step 2" in told[0]
     assert "shard-0-of-1" in told[0]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import rankbuffer as rb
-from rankbuffer.verl.files.published import shards_of
-from rankbuffer.verl.files.tracker import step_directories
+from rankbuffer.verl.files.beside_model import shards_of
+from rankbuffer.verl.files.trainer_checkpoints import step_directories
 
 # How each life ends, and how many workers and owners it has.
 LIVES = [

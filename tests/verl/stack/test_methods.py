@@ -10,7 +10,7 @@ import pytest
 from stack import config, extra_info, judge, padded
 
 from rankbuffer.methods import METHODS
-from rankbuffer.verl.verdict import KEYS
+from rankbuffer.verl.rollout_reward import KEYS
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -13,7 +13,7 @@ from typing import Any
 import ray
 from stack import config, judge
 
-from rankbuffer.verl.actors.owners import actor_name
+from rankbuffer.verl.actors.owner_actor import actor_name
 from rankbuffer.verl.manager import read_config
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rankbuffer.verl.config.settings import RendezvousSettings
-from rankbuffer.verl.verdict import GROUP_STATUS, KEYS, STATUS
+from rankbuffer.verl.rollout_reward import GROUP_STATUS, KEYS, STATUS
 
 ROOT = Path(__file__).resolve().parents[3]
 ENDPOINT = "http://localhost:8000/v1"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from stack import IMPORTLIB, Loop, StubLLM, buffers, config, judge
 
-from rankbuffer.verl.verdict import KEYS
+from rankbuffer.verl.rollout_reward import KEYS
 
 CASES = {
     "register-1": [],

@@ -19,7 +19,7 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     async def train() -> None:
-        run = Run(tmp_path, world.plan(), 3)
+        run = Run(tmp_path, world.run_config(), 3)
         await run.train(2)
         await run.close()
 

@@ -47,7 +47,7 @@ def test_killed_at_any_moment(seed: int, tmp_path: Path) -> None:
         "judge": {"latency_ms": rng.choice([0, 2, 8])},
     }
     rollouts = END * len(QUERIES) * 4
-    moment = rng.choice(["rollout", "verdict", "operation"])
+    moment = rng.choice(["rollout", "outcome", "operation"])
     options[moment] = rng.randrange(1, 40 if moment == "operation" else rollouts)
     owners = rng.choice([1, 2, 4])
     print(f"seed {seed}: killed with {options}, resumed with {owners} owners")
@@ -117,7 +117,7 @@ def test_owners_killed_at_every_file_operation_of_their_start(owners: int, tmp_p
 
 
 async def _comes_back(root: Path, owners: int, later: int) -> None:
-    run = Run(root, world.plan(), owners, name="second")
+    run = Run(root, world.run_config(), owners, name="second")
     await run.train(5)
     await run.groups(6)
     world.save_model(root, 6)

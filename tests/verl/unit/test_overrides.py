@@ -8,7 +8,7 @@ import pytest
 
 from rankbuffer.cli import main
 from rankbuffer.errors import ConfigError
-from rankbuffer.verl.config.inflight import enough_workers, fits
+from rankbuffer.verl.config.reward_workers import enough_workers, fits
 from rankbuffer.verl.config.overrides import overrides
 
 

@@ -18,13 +18,13 @@ import world
 
 from rankbuffer.errors import InputError
 from rankbuffer.verl.files.layout import list_bases
-from rankbuffer.verl.files.tracker import Resume
+from rankbuffer.verl.files.trainer_checkpoints import Resume
 from rankbuffer.verl.owner import Owner
 from rankbuffer.verl.rollouts.queries import QueryData
 
 
 def owner(tmp_path: Path, side: str | None = None) -> Owner:
-    plan = world.plan()
+    plan = world.run_config()
     settings = dataclasses.replace(plan.settings, side_file=side)
     return Owner(dataclasses.replace(plan, settings=settings), tmp_path, Resume(), "run")
 
@@ -50,7 +50,7 @@ def test_ranked_responses_come_from_the_side_file(tmp_path: Path) -> None:
     buffer, stats = asyncio.run(go())
     assert {a["text"] for a in buffer["anchors"] if a["source"] == "ranked"} == set(world.RANKED)
     assert stats["journal"]["entries"] == 1
-    assert (stats["groups_open"], stats["mark"]) == (0, 0)
+    assert (stats["groups_open"], stats["newest_checkpoint"]) == (0, 0)
 
 
 def test_a_side_file_that_is_none(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def saved(tmp_path: Path) -> list[int]:
 
 def mark(made: Owner) -> int:
     """What a group that opens now is marked with."""
-    found: int = made._labels(world.rollout("t1"))["after_checkpoint"]
+    found: int = made._group_fields(world.rollout("t1"))["after_checkpoint"]
     return found
 
 
@@ -102,7 +102,7 @@ def test_a_group_that_opens_while_a_step_is_saved_is_not_part_of_it(
     monkeypatch.setattr(made._scorer, "journal", slow)
     tick = threading.Thread(target=made._checkpoints.look)
     group = threading.Thread(
-        target=lambda: order.append(made._labels(world.rollout("t1"))["after_checkpoint"])
+        target=lambda: order.append(made._group_fields(world.rollout("t1"))["after_checkpoint"])
     )
     tick.start()
     assert saving.wait(30)
@@ -124,10 +124,10 @@ def test_a_tracker_that_falls_behind_is_no_new_step(tmp_path: Path) -> None:
     before = saved(tmp_path)
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("2")
     made._checkpoints.look()
-    assert made._labels(world.rollout("t1"))["after_checkpoint"] == 4
+    assert made._group_fields(world.rollout("t1"))["after_checkpoint"] == 4
     assert saved(tmp_path) == before
     world.save_model(tmp_path, 6)
-    assert made._labels(world.rollout("t1"))["after_checkpoint"] == 6
+    assert made._group_fields(world.rollout("t1"))["after_checkpoint"] == 6
     assert saved(tmp_path)[-1] == 6
     asyncio.run(made.close())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +11,10 @@ import pytest
 from world import RANKED, judge, rollout, world_scorer
 
 import rankbuffer as rb
-from rankbuffer._pump import Pump
 from rankbuffer.verl.config.settings import RendezvousSettings
-from rankbuffer.verl.groups.lost import Lost
 from rankbuffer.verl.groups.rendezvous import Rendezvous
 from rankbuffer.verl.rollouts.rows import Rollout
-from rankbuffer.verl.verdict import GROUP_STATUS, LOST, STATUS, Verdict
+from rankbuffer.verl.rollout_reward import GROUP_STATUS, STATUS, RolloutReward
 
 Run = Callable[[Any], Any]
 TEXTS = ["t90", "t50", "t30", "t10"]
@@ -27,7 +24,7 @@ def make(scorer: rb.Scorer, size: int = 4, padded: bool = True, **options: Any) 
     return Rendezvous(scorer, RendezvousSettings(**options), size, padded=padded)
 
 
-async def score(rendezvous: Rendezvous, *rollouts: Rollout) -> list[Verdict]:
+async def score(rendezvous: Rendezvous, *rollouts: Rollout) -> list[RolloutReward]:
     return await asyncio.gather(*(rendezvous.score(r) for r in rollouts))
 
 
@@ -44,42 +41,42 @@ def test_siblings_get_their_rewards_in_any_order(scorer: rb.Scorer, run: Run) ->
     shuffled = group()
     seed = random.randrange(2**32)
     random.Random(seed).shuffle(shuffled)
-    verdicts = run(score(make(scorer), *shuffled))
-    rewards = {r.text: v.reward for r, v in zip(shuffled, verdicts, strict=True)}
+    outcomes = run(score(make(scorer), *shuffled))
+    rewards = {r.text: v.reward for r, v in zip(shuffled, outcomes, strict=True)}
     assert [rewards[text] for text in TEXTS] == expected(), f"seed {seed}"
-    assert {v.status for v in verdicts} == {v.group_status for v in verdicts} == {0}
+    assert {v.status for v in outcomes} == {v.group_status for v in outcomes} == {0}
     assert len(scorer.buffer("q").anchors) > 4
 
 
 def test_numbers_add_up(scorer: rb.Scorer, run: Run) -> None:
-    verdicts = run(score(make(scorer), *group()))
+    outcomes = run(score(make(scorer), *group()))
     ledger = scorer.stats()["judge"]
-    assert sum(v.calls for v in verdicts) == pytest.approx(4)  # one coarse call each, no ties
-    assert sum(v.prompt_tokens for v in verdicts) > 0
-    assert [v.position for v in verdicts] == [4, 2, 1, 0]
-    assert [v.rank for v in verdicts] == [3, 2, 1, 0]
-    assert {v.group_std for v in verdicts} == {verdicts[0].group_std}
+    assert sum(v.calls for v in outcomes) == pytest.approx(4)  # one coarse call each, no ties
+    assert sum(v.prompt_tokens for v in outcomes) > 0
+    assert [v.position for v in outcomes] == [4, 2, 1, 0]
+    assert [v.rank for v in outcomes] == [3, 2, 1, 0]
+    assert {v.group_std for v in outcomes} == {outcomes[0].group_std}
     assert ledger
 
 
 def test_two_uids_of_one_query_take_their_turns(scorer: rb.Scorer, run: Run) -> None:
     first, second = group(uid="a"), group(["t95", "t45", "t5", "t1"], uid="b")
     mixed = [r for pair in zip(first, second, strict=True) for r in pair]
-    verdicts = run(score(make(scorer), *mixed))
-    assert all(v.group_status == 0 for v in verdicts)
+    outcomes = run(score(make(scorer), *mixed))
+    assert all(v.group_status == 0 for v in outcomes)
     assert scorer.buffer("q").epochs_seen == [0, 1]
 
 
 def test_a_sibling_that_never_comes(scorer: rb.Scorer, run: Run) -> None:
-    verdicts = run(score(make(scorer, deadline_s=0.2), *group()[:3]))
-    assert {v.group_status for v in verdicts} == {GROUP_STATUS["partial"]}
-    assert {v.status for v in verdicts} == {0}
+    outcomes = run(score(make(scorer, deadline_s=0.2), *group()[:3]))
+    assert {v.group_status for v in outcomes} == {GROUP_STATUS["partial"]}
+    assert {v.status for v in outcomes} == {0}
     assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]  # not updated
-    assert verdicts[0].reward > verdicts[1].reward > verdicts[2].reward
+    assert outcomes[0].reward > outcomes[1].reward > outcomes[2].reward
 
 
 def test_a_sibling_that_comes_too_late(scorer: rb.Scorer, run: Run) -> None:
-    async def late() -> tuple[list[Verdict], Verdict]:
+    async def late() -> tuple[list[RolloutReward], RolloutReward]:
         rendezvous = make(scorer, deadline_s=0.2)
         came = await score(rendezvous, *group()[:3])
         return came, (await score(rendezvous, group()[3]))[0]
@@ -90,7 +87,7 @@ def test_a_sibling_that_comes_too_late(scorer: rb.Scorer, run: Run) -> None:
 
 
 def test_the_deadline_counts_from_the_last_arrival(scorer: rb.Scorer, run: Run) -> None:
-    async def slowly() -> list[Verdict]:
+    async def slowly() -> list[RolloutReward]:
         rendezvous = make(scorer, deadline_s=1.0)
         tasks = []
         for r in group():
@@ -102,7 +99,7 @@ def test_the_deadline_counts_from_the_last_arrival(scorer: rb.Scorer, run: Run) 
 
 
 def test_a_row_seen_twice_is_one_rollout(scorer: rb.Scorer, run: Run) -> None:
-    async def twice() -> tuple[list[Verdict], list[Verdict]]:
+    async def twice() -> tuple[list[RolloutReward], list[RolloutReward]]:
         rendezvous = make(scorer)
         first = await score(rendezvous, *group(), group()[2])
         return first, await score(rendezvous, *group())
@@ -118,7 +115,7 @@ def test_another_text_under_a_known_slot(scorer: rb.Scorer, run: Run, when: str)
     """It neither gets the first text's reward nor takes a sibling's place."""
     other = rollout("t99", slot="s0")
 
-    async def meet() -> list[Verdict]:
+    async def meet() -> list[RolloutReward]:
         rendezvous = make(scorer)
         if when == "open":
             return await score(rendezvous, *group()[:1], other, *group()[1:])
@@ -126,9 +123,9 @@ def test_another_text_under_a_known_slot(scorer: rb.Scorer, run: Run, when: str)
             return await score(rendezvous, *group(), other)
         return await score(rendezvous, *group()) + await score(rendezvous, other)
 
-    verdicts = run(meet())
-    late = verdicts.pop(1 if when == "open" else -1)
-    assert [v.reward for v in verdicts] == expected()
+    outcomes = run(meet())
+    late = outcomes.pop(1 if when == "open" else -1)
+    assert [v.reward for v in outcomes] == expected()
     assert late.status == STATUS["late"]
     assert late.reward == pytest.approx(sum(expected()) / 4)
 
@@ -138,29 +135,29 @@ def test_padding_of_the_batch_path(scorer: rb.Scorer, run: Run, at: int) -> None
     """Rows without a name of their own: a repeated first row must not push out a sibling."""
     rows = [rollout(text) for text in TEXTS]
     rows.insert(at, rollout(TEXTS[0]))
-    verdicts = run(score(make(scorer), *rows))
-    rewards = {r.text: v.reward for r, v in zip(rows, verdicts, strict=True)}
+    outcomes = run(score(make(scorer), *rows))
+    rewards = {r.text: v.reward for r, v in zip(rows, outcomes, strict=True)}
     assert [rewards[text] for text in TEXTS] == expected()
-    assert {v.group_status for v in verdicts} == {0}
+    assert {v.group_status for v in outcomes} == {0}
 
 
 @pytest.mark.parametrize("padded", [True, False])
 def test_siblings_that_wrote_the_same(scorer: rb.Scorer, run: Run, padded: bool) -> None:
     texts = ["t90", "t50", "t50", "t10"]
-    verdicts = run(
+    outcomes = run(
         score(make(scorer, padded=padded, batch_wait_s=0.3), *(rollout(text) for text in texts))
     )
-    assert [v.reward for v in verdicts] == expected(texts)
-    assert {v.group_status for v in verdicts} == {0}
+    assert [v.reward for v in outcomes] == expected(texts)
+    assert {v.group_status for v in outcomes} == {0}
 
 
 def test_rows_without_uid_meet_by_prompt(scorer: rb.Scorer, run: Run) -> None:
     rows = [rollout(text, uid="prompt-1", has_uid=False, step=None) for text in TEXTS]
     more = [rollout(t, uid="prompt-1", has_uid=False, step=None) for t in ["t91", "t51", "t31"]]
-    verdicts = run(score(make(scorer, batch_wait_s=0.3), *rows, *more))
-    assert [v.reward for v in verdicts[:4]] == expected()
-    assert {v.group_status for v in verdicts[:4]} == {0}
-    assert {v.group_status for v in verdicts[4:]} == {GROUP_STATUS["partial"]}
+    outcomes = run(score(make(scorer, batch_wait_s=0.3), *rows, *more))
+    assert [v.reward for v in outcomes[:4]] == expected()
+    assert {v.group_status for v in outcomes[:4]} == {0}
+    assert {v.group_status for v in outcomes[4:]} == {GROUP_STATUS["partial"]}
 
 
 def test_empty_and_ineligible_rollouts(scorer: rb.Scorer, run: Run) -> None:
@@ -170,14 +167,14 @@ def test_empty_and_ineligible_rollouts(scorer: rb.Scorer, run: Run) -> None:
         rollout("<think>never ends", slot="s2"),
         rollout("t95", slot="s3", eligible=False),
     ]
-    verdicts = run(score(make(scorer), *rows))
+    outcomes = run(score(make(scorer), *rows))
     names = {code: name for name, code in STATUS.items()}
-    assert [names[v.status] for v in verdicts] == ["ok", "empty", "empty", "ineligible"]
-    assert [v.reward for v in verdicts] == [1, -1, -1, -1]
+    assert [names[v.status] for v in outcomes] == ["ok", "empty", "empty", "ineligible"]
+    assert [v.reward for v in outcomes] == [1, -1, -1, -1]
 
 
 def test_validation_is_scored_alone_and_changes_nothing(scorer: rb.Scorer, run: Run) -> None:
-    async def mixed() -> tuple[list[Verdict], list[Verdict]]:
+    async def mixed() -> tuple[list[RolloutReward], list[RolloutReward]]:
         rendezvous = make(scorer)
         unknown = await score(rendezvous, rollout("t99", query="new", validate=True))
         await score(rendezvous, *group())
@@ -195,24 +192,24 @@ def test_validation_is_scored_alone_and_changes_nothing(scorer: rb.Scorer, run: 
 
 def test_a_judge_that_is_down(run: Run) -> None:
     with world_scorer(failure_rate=1.0, max_retries=0) as scorer:
-        verdicts = run(score(make(scorer), *group()))
-        assert {v.reward for v in verdicts} == {0}
-        assert {v.status for v in verdicts} == {STATUS["judge_failed"]}
+        outcomes = run(score(make(scorer), *group()))
+        assert {v.reward for v in outcomes} == {0}
+        assert {v.status for v in outcomes} == {STATUS["judge_failed"]}
         assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
 
 
 def test_other_content_for_a_known_query(scorer: rb.Scorer, run: Run) -> None:
     scorer.create_buffer("q", query="something else", ranked=RANKED)
-    verdicts = run(score(make(scorer), *group()))
-    assert {v.status for v in verdicts} == {STATUS["rejected"]}
-    assert {v.reward for v in verdicts} == {0}
+    outcomes = run(score(make(scorer), *group()))
+    assert {v.status for v in outcomes} == {STATUS["rejected"]}
+    assert {v.reward for v in outcomes} == {0}
 
 
 def test_text_that_is_no_text(scorer: rb.Scorer, run: Run) -> None:
     rows = group(["t90", "bad \ud800 text", "t30", "t10"])
-    verdicts = run(score(make(scorer), *rows))
-    assert verdicts[1].status == STATUS["empty"]
-    assert verdicts[0].reward == 1
+    outcomes = run(score(make(scorer), *rows))
+    assert outcomes[1].status == STATUS["empty"]
+    assert outcomes[0].reward == 1
 
 
 @pytest.mark.parametrize("at", [0, 2, 3])
@@ -221,86 +218,25 @@ def test_a_row_that_cannot_be_scored(scorer: rb.Scorer, run: Run, at: int, failu
     """Its siblings do not wait for it, and it has no advantage."""
     rows = [rollout(text, slot=f"s{i}") for i, text in enumerate(TEXTS[: 4 - failures])]
     rows[at:at] = [rollout("", slot=f"f{i}", failure="rejected") for i in range(failures)]
-    verdicts = run(score(make(scorer), *rows))
-    bad = [v for r, v in zip(rows, verdicts, strict=True) if r.failure]
-    good = [v for r, v in zip(rows, verdicts, strict=True) if not r.failure]
+    outcomes = run(score(make(scorer), *rows))
+    bad = [v for r, v in zip(rows, outcomes, strict=True) if r.failure]
+    good = [v for r, v in zip(rows, outcomes, strict=True) if not r.failure]
     assert {v.status for v in bad} == {STATUS["rejected"]}
     assert {v.status for v in good} == {0}
     assert good[0].reward > good[-1].reward
     assert bad[0].reward == pytest.approx(sum(v.reward for v in good) / len(good))
-    assert {v.group_status for v in verdicts} == {GROUP_STATUS["partial"]}
+    assert {v.group_status for v in outcomes} == {GROUP_STATUS["partial"]}
     assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
 
 
 @pytest.mark.parametrize("slot", [True, False])
 def test_a_group_of_which_nothing_can_be_scored(scorer: rb.Scorer, run: Run, slot: bool) -> None:
     rows = [rollout("", slot=f"s{i}" if slot else None, failure="error") for i in range(4)]
-    verdicts = run(score(make(scorer, batch_wait_s=0.3), *rows))
-    assert {v.reward for v in verdicts} == {0}
-    assert 0 not in {v.status for v in verdicts} | {v.group_status for v in verdicts}
+    outcomes = run(score(make(scorer, batch_wait_s=0.3), *rows))
+    assert {v.reward for v in outcomes} == {0}
+    assert 0 not in {v.status for v in outcomes} | {v.group_status for v in outcomes}
     unseen = run(score(make(scorer), rollout("", validate=True, failure="error")))
     assert unseen[0].status == STATUS["error"]
-
-
-def test_lost_uids_end_at_once(scorer: rb.Scorer, run: Run) -> None:
-    async def lose() -> list[Verdict]:
-        rendezvous = make(scorer)
-        waiting = [asyncio.create_task(rendezvous.score(r)) for r in group()[:2]]
-        await asyncio.sleep(0.05)
-        rendezvous.lose([("u", 1)])
-        return [*await asyncio.gather(*waiting), *await score(rendezvous, *group()[2:])]
-
-    verdicts = run(lose())
-    assert {v.group_status for v in verdicts} == {GROUP_STATUS["lost"]}
-    assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
-
-
-def test_a_lost_group_does_not_commit(run: Run) -> None:
-    """All of it came, and it is being judged."""
-    with world_scorer(latency_ms=300) as scorer:
-
-        async def lose() -> list[Verdict]:
-            rendezvous = make(scorer)
-            waiting = [asyncio.create_task(rendezvous.score(r)) for r in group()]
-            await asyncio.sleep(0.1)
-            rendezvous.lose([("u", 1)])
-            return [*await asyncio.gather(*waiting), *await score(rendezvous, *group()[2:])]
-
-        assert set(run(lose())) == {LOST}
-        assert [a.text for a in scorer.buffer("q").anchors] == RANKED[::-1]
-
-
-@pytest.mark.parametrize("when", ["committed", "ended"])
-def test_a_group_that_has_committed_is_not_lost(
-    scorer: rb.Scorer, run: Run, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    """Its siblings have one fate, and the buffer has it too."""
-    delivered = threading.Event()
-    deliver = Pump._deliver
-
-    def later(pump: Pump, completion: dict[str, Any]) -> None:
-        delivered.wait(20)
-        deliver(pump, completion)
-
-    async def lose() -> list[Verdict]:
-        rendezvous = make(scorer)
-        waiting = [asyncio.create_task(rendezvous.score(r)) for r in group()]
-        if when == "ended":
-            delivered.set()
-            await asyncio.gather(*waiting)
-        while (await asyncio.to_thread(scorer.buffer, "q")).epochs_seen != [0]:
-            await asyncio.sleep(0.01)
-        rendezvous.lose([("u", 1)])
-        await asyncio.sleep(0.1)
-        delivered.set()
-        return [*await asyncio.gather(*waiting), *await score(rendezvous, group()[0])]
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Pump, "_deliver", later)
-        scorer.create_buffer("q", query="about q", ranked=RANKED)
-        verdicts = run(lose())
-    assert [v.reward for v in verdicts] == [*expected(), expected()[0]]
-    assert {v.group_status for v in verdicts} == {0}
 
 
 def test_a_rollout_that_is_cancelled_takes_nothing_from_its_siblings(
@@ -308,7 +244,7 @@ def test_a_rollout_that_is_cancelled_takes_nothing_from_its_siblings(
 ) -> None:
     """It had been handed over, so that it stays in the group."""
 
-    async def cancel() -> list[Verdict]:
+    async def cancel() -> list[RolloutReward]:
         rendezvous = make(scorer)
         gone = [asyncio.create_task(rendezvous.score(r)) for r in group()[:2]]
         await asyncio.sleep(0.05)
@@ -318,9 +254,9 @@ def test_a_rollout_that_is_cancelled_takes_nothing_from_its_siblings(
         assert all(task.cancelled() for task in gone)
         return [*await score(rendezvous, *group()[:2]), *rest]  # asked for again
 
-    verdicts = run(cancel())
-    assert [v.reward for v in verdicts] == expected()
-    assert {v.group_status for v in verdicts} == {0}
+    outcomes = run(cancel())
+    assert [v.reward for v in outcomes] == expected()
+    assert {v.group_status for v in outcomes} == {0}
     assert len(scorer.buffer("q").anchors) > 4
 
 
@@ -335,46 +271,31 @@ def test_a_judge_that_fails_is_told_apart_from_a_row_that_cannot_be_used(
         rb.Scorer(judge=judging, method=rb.RankBuffer(k0=4), on_failure="raise") as scorer,
     ):
         scorer.create_buffer("q", query="about q", ranked=RANKED)
-        verdicts = run(score(make(scorer), *group(validate=validate)))
+        outcomes = run(score(make(scorer), *group(validate=validate)))
         with pytest.raises(rb.JudgeError) as complaint:
             scorer.score_group("q", TEXTS)
-    assert {v.status for v in verdicts} == {STATUS["judge_failed"]}
-    assert {v.group_status for v in verdicts} == {GROUP_STATUS["failed"]}
+    assert {v.status for v in outcomes} == {STATUS["judge_failed"]}
+    assert {v.group_status for v in outcomes} == {GROUP_STATUS["failed"]}
     assert "the judge failed: unusable answer\n" in caplog.text
     quoted = str(complaint.value).split(":")[-1].strip()
     assert quoted
     assert quoted not in caplog.text
 
 
-def test_a_lost_prompt_that_is_issued_again_is_scored(scorer: rb.Scorer, run: Run) -> None:
-    rendezvous = make(scorer)
-    rendezvous.lose([("u", 1)])
-    assert {v.group_status for v in run(score(rendezvous, *group(step=2)))} == {0}
-
-
-def test_lost_groups_are_forgotten_in_time() -> None:
-    lost = Lost()
-    lost.add((f"u{i}", 1) for i in range(100_000))
-    assert len(list(lost)) < 20_000
-    assert ("u99999", 1) in lost
-    assert ("u99999", 2) not in lost
-    assert ("u0", 1) not in lost
-
-
 def test_padding_of_a_row_that_never_got_in(
     scorer: rb.Scorer, run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def drained() -> list[Verdict]:
+    async def drained() -> list[RolloutReward]:
         rendezvous = make(scorer)
         waiting = [asyncio.create_task(rendezvous.score(rollout("t90"))) for _ in range(2)]
         await asyncio.sleep(0)
         await rendezvous.drain()  # before the group has opened
         return await asyncio.gather(*waiting)
 
-    verdicts = run(drained())
-    assert [v.status for v in verdicts] != [STATUS["error"]] * 2
+    outcomes = run(drained())
+    assert [v.status for v in outcomes] != [STATUS["error"]] * 2
     assert "Traceback" not in caplog.text
-    assert verdicts[0] == verdicts[1]
+    assert outcomes[0] == outcomes[1]
 
 
 def test_a_reissued_prompt_is_applied_once(run: Run) -> None:
@@ -387,16 +308,16 @@ def test_a_reissued_prompt_is_applied_once(run: Run) -> None:
             lambda r: {"idempotency_key": r.uid, "after_checkpoint": 0},
         )
 
-        async def again() -> list[Verdict]:
+        async def again() -> list[RolloutReward]:
             await score(rendezvous, *group())
             before = scorer.buffer("q")
-            verdicts = await score(rendezvous, *group(["t99", "t98", "t3", "t2"], step=2))
+            outcomes = await score(rendezvous, *group(["t99", "t98", "t3", "t2"], step=2))
             assert scorer.buffer("q") == before
-            return verdicts
+            return outcomes
 
-        verdicts = run(again())
-        assert [v.rank for v in verdicts] == [3, 2, 1, 0]
-        assert {v.group_status for v in verdicts} == {0}
+        outcomes = run(again())
+        assert [v.rank for v in outcomes] == [3, 2, 1, 0]
+        assert {v.group_status for v in outcomes} == {0}
 
 
 def test_many_groups_at_once(scorer: rb.Scorer, run: Run) -> None:
@@ -408,9 +329,9 @@ def test_many_groups_at_once(scorer: rb.Scorer, run: Run) -> None:
     ]
     rng.shuffle(rows)
     rendezvous = make(scorer, size=16)
-    verdicts = run(score(rendezvous, *rows))
-    assert len(verdicts) == 2000
-    assert {v.group_status for v in verdicts} == {0}
+    outcomes = run(score(rendezvous, *rows))
+    assert len(outcomes) == 2000
+    assert {v.group_status for v in outcomes} == {0}
     assert rendezvous.busy == 0
 
 
@@ -419,10 +340,10 @@ def test_texts_are_in_no_log(scorer: rb.Scorer, run: Run, caplog: pytest.LogCapt
     secret = "secret of the response"
     rows = group([secret, "t50", "bad \ud800 " + secret, "t10"], query="secret of the query")
     with caplog.at_level("INFO"):
-        verdicts = run(score(make(scorer, deadline_s=0.2), *rows))  # the judge knows no secret
+        outcomes = run(score(make(scorer, deadline_s=0.2), *rows))  # the judge knows no secret
         scorer.create_buffer("known", query="secret prompt")
-        verdicts += run(score(make(scorer), *group(query="known", uid="k")))
-    assert {v.status for v in verdicts} != {0}
+        outcomes += run(score(make(scorer), *group(query="known", uid="k")))
+    assert {v.status for v in outcomes} != {0}
     assert caplog.records
     assert "secret of the response" not in caplog.text
     assert "secret prompt" not in caplog.text

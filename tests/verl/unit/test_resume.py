@@ -19,8 +19,8 @@ from truth import END, check, complete, truth, unfinished
 
 from rankbuffer.errors import CheckpointError, ConfigError
 from rankbuffer.verl.config.settings import Settings
-from rankbuffer.verl.files import checkpoints, layout, runs, tracker
-from rankbuffer.verl.files.published import publish, published_by
+from rankbuffer.verl.files import layout, owner_checkpoints, runs, trainer_checkpoints
+from rankbuffer.verl.files.beside_model import copy_beside_model, saved_by
 from rankbuffer.verl.owner import Owner
 
 Go = Callable[[Any], Any]
@@ -33,12 +33,12 @@ def test_owners_that_save_at_once_finish_every_checkpoint(
 
     def at_once(*args: Any) -> None:
         gate.wait(30)
-        publish(*args)
+        copy_beside_model(*args)
 
-    monkeypatch.setattr(checkpoints, "publish", at_once)
+    monkeypatch.setattr(owner_checkpoints, "copy_beside_model", at_once)
 
     async def save() -> None:
-        first = Run(tmp_path, world.plan(), 3)
+        first = Run(tmp_path, world.run_config(), 3)
         for step in range(1, 41):
             world.save_model(tmp_path, step)
             first.step = step
@@ -69,15 +69,15 @@ def test_an_owner_that_outlives_its_job_saves_no_more(
         monkeypatch.setattr(runs.shutil, "rmtree", remove_files)
 
     async def outlives() -> None:
-        old = Run(tmp_path, world.plan(), 1, name="old")
+        old = Run(tmp_path, world.run_config(), 1, name="old")
         await old.train(2)
         await old.groups(30)
-        new = Run(tmp_path, world.plan(), 1, name="new")
+        new = Run(tmp_path, world.run_config(), 1, name="new")
         await new.train(4)
         for _ in range(2):
             old.owners[0]._checkpoints.look()
         assert old.owners[0].checkpoint(5) == "a later run of the trainer saves here"
-        assert published_by(tmp_path / "global_step_4" / "rankbuffer") == "new"
+        assert saved_by(tmp_path / "global_step_4" / "rankbuffer") == "new"
         for owner in [*old.owners, *new.owners]:
             owner._scorer.close()
 
@@ -89,7 +89,7 @@ def test_an_owner_that_outlives_its_job_saves_no_more(
 
 def test_goes_on_beyond_the_checkpoint_and_dies(run: Go, tmp_path: Path) -> None:
     async def beyond() -> None:
-        first = Run(tmp_path, world.plan(), 2)
+        first = Run(tmp_path, world.run_config(), 2)
         await first.train(4)
         await first.groups(5)  # groups of a step that no checkpoint holds
         for owner in first.owners:
@@ -109,14 +109,14 @@ def test_a_lineage_that_was_left(
     """
 
     async def left() -> None:
-        first = Run(tmp_path, world.plan(), 1)
+        first = Run(tmp_path, world.run_config(), 1)
         await first.train(6)
         await first.close()
-        at = tracker.Resume(step=2, directory=tmp_path / "global_step_2")
-        second = Run(tmp_path, world.plan(), 1)
+        at = trainer_checkpoints.Resume(step=2, directory=tmp_path / "global_step_2")
+        second = Run(tmp_path, world.run_config(), 1)
         for owner in second.owners:
             await owner.close()
-        second.owners = [Owner(world.plan(), tmp_path, at, "second", 0, 1)]
+        second.owners = [Owner(world.run_config(), tmp_path, at, "second", 0, 1)]
         assert second.buffers() == truth()[2]
         await second.groups(30)  # other texts than the first time
         changed = second.buffers()
@@ -125,13 +125,13 @@ def test_a_lineage_that_was_left(
         second.owners[0]._scorer.close()
         with monkeypatch.context() as patch:
             if dies:
-                patch.setattr(checkpoints, "publish", lambda *args: None)
-            third = Run(tmp_path, world.plan(steps=False), 2)  # "mark" cuts the journal here
+                patch.setattr(owner_checkpoints, "copy_beside_model", lambda *args: None)
+            third = Run(tmp_path, world.run_config(steps=False), 2)  # "mark" cuts the journal here
         assert third.step == 4
         assert third.buffers() == changed
         for owner in third.owners:
             owner._scorer.close()  # dies before it saves anything
-        fourth = Run(tmp_path, world.plan(), 1)
+        fourth = Run(tmp_path, world.run_config(), 1)
         assert fourth.step == 4
         assert fourth.buffers() == changed
         await fourth.close()
@@ -141,16 +141,16 @@ def test_a_lineage_that_was_left(
 
 def test_an_owner_that_is_restarted_has_everything(run: Go, tmp_path: Path) -> None:
     async def restart() -> None:
-        first = Run(tmp_path, world.plan(), 2, name="one")
+        first = Run(tmp_path, world.run_config(), 2, name="one")
         await first.train(5)  # one step beyond the last checkpoint
         for owner in first.owners:
             owner._scorer.close()
         for _ in range(2):  # and again
-            again = Run(tmp_path, world.plan(), 2, name="one")
+            again = Run(tmp_path, world.run_config(), 2, name="one")
             assert again.buffers() == truth()[5]
             for owner in again.owners:
                 owner._scorer.close()
-        again = Run(tmp_path, world.plan(), 2, name="one")
+        again = Run(tmp_path, world.run_config(), 2, name="one")
         again.step = 5
         await again.train(END)
         assert again.buffers() == truth()[END]
@@ -163,7 +163,7 @@ def test_an_owner_that_is_restarted_has_everything(run: Go, tmp_path: Path) -> N
 def test_asynchronous_updates_before_the_save_stay_and_none_comes_twice(
     run: Go, tmp_path: Path
 ) -> None:
-    plan = world.plan(asynchronous=True)
+    plan = world.run_config(asynchronous=True)
 
     async def reissue() -> None:
         first = Run(tmp_path, plan, 2)
@@ -205,7 +205,7 @@ def test_old_checkpoints_take_ours_with_them(run: Go, tmp_path: Path) -> None:
         return len(home), len(list(tmp_path.glob("global_step_*/rankbuffer")))
 
     async def long() -> None:
-        first = Run(tmp_path, world.plan(), 2)
+        first = Run(tmp_path, world.run_config(), 2)
 
         def keep_one(step: int) -> None:
             old = tmp_path / f"global_step_{step - SAVE_EVERY}" / "actor"
@@ -220,7 +220,7 @@ def test_old_checkpoints_take_ours_with_them(run: Go, tmp_path: Path) -> None:
         assert counts[-1][1] == 1
         await first.close()
         for _ in range(3):
-            again = Run(tmp_path, world.plan(), 3)
+            again = Run(tmp_path, world.run_config(), 3)
             await again.close()
         assert len(list((tmp_path / layout.HOME).iterdir())) == 1
 
@@ -231,7 +231,7 @@ def test_asynchronous_saving_keeps_what_the_tracker_still_names(run: Go, tmp_pat
     """The callback comes before the tracker is written: a death in between resumes the older."""
 
     async def saving() -> None:
-        first = Run(tmp_path, world.plan(), 1)
+        first = Run(tmp_path, world.run_config(), 1)
         await first.train(2)
         (tmp_path / "global_step_2" / "rankbuffer" / "MANIFEST.json").unlink()
         await first.groups(3)
@@ -250,13 +250,13 @@ def test_a_model_elsewhere_gets_nothing_here(run: Go, tmp_path: Path) -> None:
 
     async def elsewhere() -> None:
         for root in (here, there):
-            first = Run(root, world.plan(), 1)
+            first = Run(root, world.run_config(), 1)
             await first.train(4)
             await first.close()
         shutil.rmtree(there / "global_step_4" / "rankbuffer")
         shutil.rmtree(here / "global_step_4" / "rankbuffer")
-        at = tracker.Resume(step=4, directory=there / "global_step_4")
-        made = Owner(world.plan(), here, at, "other")
+        at = trainer_checkpoints.Resume(step=4, directory=there / "global_step_4")
+        made = Owner(world.run_config(), here, at, "other")
         assert json.dumps(made.buffer(QUERIES[0]), sort_keys=True) == truth()[4][QUERIES[0]]
         assert not (here / "global_step_4" / "rankbuffer").exists()
         assert not (there / "global_step_4" / "rankbuffer").exists()
@@ -267,13 +267,13 @@ def test_a_model_elsewhere_gets_nothing_here(run: Go, tmp_path: Path) -> None:
 
 def test_empty_buffers_are_not_put_beside_a_model_that_had_some(run: Go, tmp_path: Path) -> None:
     async def fresh() -> None:
-        first = Run(tmp_path, world.plan(), 1)
+        first = Run(tmp_path, world.run_config(), 1)
         await first.train(4)
         await first.close()
         shutil.rmtree(tmp_path / "global_step_4" / "rankbuffer")
         for path in (tmp_path / layout.HOME).glob("run-*/shard-*/*"):
             path.unlink()
-        again = Run(tmp_path, world.plan(on_missing="fresh"), 1)
+        again = Run(tmp_path, world.run_config(on_missing="fresh"), 1)
         assert again.step == 4
         assert again.buffers() == dict.fromkeys(QUERIES, "null")
         assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
@@ -291,14 +291,14 @@ def test_checkpoints_lie_beside_the_models_and_nowhere_else() -> None:
 
 def test_no_way_back_is_refused(run: Go, tmp_path: Path) -> None:
     async def lose() -> None:
-        first = Run(tmp_path, world.plan(), 1)
+        first = Run(tmp_path, world.run_config(), 1)
         await first.train(6)
         await first.close()
         (tmp_path / "latest_checkpointed_iteration.txt").write_text("2")
         (tmp_path / "global_step_2" / "rankbuffer" / "MANIFEST.json").unlink()
         with pytest.raises(CheckpointError, match="on_missing=fresh"):
-            Run(tmp_path, world.plan(), 1)
-        fresh = Run(tmp_path, world.plan(on_missing="fresh"), 1)
+            Run(tmp_path, world.run_config(), 1)
+        fresh = Run(tmp_path, world.run_config(on_missing="fresh"), 1)
         assert fresh.buffers() == dict.fromkeys(QUERIES, "null")
         await fresh.close()
 
@@ -308,10 +308,10 @@ def test_no_way_back_is_refused(run: Go, tmp_path: Path) -> None:
 def test_a_step_without_buffers_is_resumed_where_that_is_wanted(run: Go, tmp_path: Path) -> None:
     world.save_model(tmp_path, 4)
     with pytest.raises(CheckpointError, match=r"no buffers of step 4 .*on_missing=fresh"):
-        Run(tmp_path, world.plan(), 1)
+        Run(tmp_path, world.run_config(), 1)
 
     async def start() -> None:
-        first = Run(tmp_path, world.plan(on_missing="fresh"), 1)
+        first = Run(tmp_path, world.run_config(on_missing="fresh"), 1)
         assert first.step == 4
         assert first.buffers() == dict.fromkeys(QUERIES, "null")
         await first.close()
@@ -323,7 +323,7 @@ def test_a_failed_save_is_not_made_up_for_with_later_updates(run: Go, tmp_path: 
     """Step 4 could not be saved, training went on, and then the owner died and came back."""
 
     async def failed() -> None:
-        first = Run(tmp_path, world.plan(), 1, name="one")
+        first = Run(tmp_path, world.run_config(), 1, name="one")
         await first.train(3)
         shard = next((tmp_path / layout.HOME).glob("run-*/shard-*"))
         await first.groups(4)
@@ -333,7 +333,7 @@ def test_a_failed_save_is_not_made_up_for_with_later_updates(run: Go, tmp_path: 
         shard.with_name("gone").rename(shard)
         await first.groups(5)
         first.owners[0]._scorer.close()
-        again = Run(tmp_path, world.plan(), 1, name="one")
+        again = Run(tmp_path, world.run_config(), 1, name="one")
         assert again.buffers() == truth()[5]
         await again.groups(6)
         assert again.buffers() == truth()[6]
@@ -347,12 +347,12 @@ def test_a_death_before_a_save_is_made_up_for(run: Go, tmp_path: Path) -> None:
     """The owner died while step 4 was saved and nothing came after it: it saves it now."""
 
     async def died() -> None:
-        first = Run(tmp_path, world.plan(), 1, name="one")
+        first = Run(tmp_path, world.run_config(), 1, name="one")
         await first.train(3)
         await first.groups(4)
         world.save_model(tmp_path, 4)
         first.owners[0]._scorer.close()
-        again = Run(tmp_path, world.plan(), 1, name="one")
+        again = Run(tmp_path, world.run_config(), 1, name="one")
         await again.groups(5)
         assert again.buffers() == truth()[5]
         again.owners[0]._scorer.close()
@@ -369,7 +369,7 @@ def test_a_death_before_the_buffers_are_beside_the_model(
     """One owner died with its base written: its next life puts it there."""
 
     async def died() -> None:
-        first = Run(tmp_path, world.plan(), owners, name="one")
+        first = Run(tmp_path, world.run_config(), owners, name="one")
         await first.train(3)
         await first.groups(4)
         world.save_model(tmp_path, 4)
@@ -383,7 +383,7 @@ def test_a_death_before_the_buffers_are_beside_the_model(
         assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
         for owner in first.owners:
             owner._scorer.close()
-        again = Run(tmp_path, world.plan(), owners, name="one")
+        again = Run(tmp_path, world.run_config(), owners, name="one")
         complete(tmp_path, 4)
         assert again.buffers() == truth()[4]
         await again.close()
@@ -393,7 +393,7 @@ def test_a_death_before_the_buffers_are_beside_the_model(
 
 def test_a_checkpoint_that_cannot_be_written_stops_nothing(run: Go, tmp_path: Path) -> None:
     async def blocked() -> None:
-        first = Run(tmp_path, world.plan(), 1)
+        first = Run(tmp_path, world.run_config(), 1)
         await first.train(2)
         home = next((tmp_path / layout.HOME).glob("run-*/shard-*"))
         home.rename(home.with_name("gone"))

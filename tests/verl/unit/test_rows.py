@@ -83,7 +83,7 @@ class Item:
 
 
 def read(item: Item, tokenizer: Any = None, **options: Any) -> Any:
-    return RowReader(tokenizer or Tokenizer(), world.plan(**options).settings).read(item)
+    return RowReader(tokenizer or Tokenizer(), world.run_config(**options).settings).read(item)
 
 
 def test_a_plain_row() -> None:

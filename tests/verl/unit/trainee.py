@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import world
 
-from rankbuffer.verl.config.validate import Plan
-from rankbuffer.verl.files import tracker
+from rankbuffer.verl.config.run_config import RunConfig
+from rankbuffer.verl.files import trainer_checkpoints
 from rankbuffer.verl.owner import Owner
 
 QUERIES = [f"query {i}" for i in range(6)]
@@ -40,7 +40,7 @@ class Run:
     def __init__(
         self,
         root: Path,
-        plan: Plan,
+        config: RunConfig,
         owners: int,
         *,
         callback: bool = True,
@@ -49,13 +49,13 @@ class Run:
     ) -> None:
         """``at_once``: owners save at the same time, as actors do; or one after the other."""
         self.root = root
-        self.plan = plan
+        self.config = config
         self.callback = callback
         self.at_once = at_once
-        at = tracker.resume({"resume_mode": "auto"}, root)
+        at = trainer_checkpoints.resumed_step({"resume_mode": "auto"}, root)
         self.step = at.step
         name = name or os.urandom(6).hex()
-        self.owners = [Owner(plan, root, at, name, i, owners) for i in range(owners)]
+        self.owners = [Owner(config, root, at, name, i, owners) for i in range(owners)]
 
     async def train(
         self, until: int, after_tracker: Callable[[int], None] = lambda step: None
@@ -79,7 +79,7 @@ class Run:
 
     async def groups(self, step: int, uid: str = "") -> list[Any]:
         """One group of each query, all at once."""
-        number = step if self.plan.steps_in_rows else None
+        number = step if self.config.steps_in_rows else None
         return await asyncio.gather(
             *(
                 self.owners[shard_of(query, len(self.owners))].score(
@@ -132,32 +132,32 @@ def kill_before_operation(fuse: Fuse) -> None:
 
 
 def kill_around_scoring(run: Run, before: Fuse, after: Fuse) -> None:
-    """Before the n-th rollout is handed over, or when the n-th verdict is there."""
+    """Before the n-th rollout is handed over, or when the n-th outcome is there."""
     for owner in run.owners:
 
         async def score(rollout: Any, score: Callable[[Any], Any] = owner.score) -> Any:
             before.touch()
-            verdict = await score(rollout)
+            outcome = await score(rollout)
             after.touch()
-            return verdict
+            return outcome
 
         owner.score = score  # type: ignore[method-assign]
 
 
 def main() -> None:
     options = json.loads(sys.argv[1])
-    plan = world.plan(steps=options.get("steps", True), judge_options=options.get("judge"))
+    config = world.run_config(steps=options.get("steps", True), judge_options=options.get("judge"))
     if options.get("resuming"):
         kill_before_operation(Fuse(options["operation"]))
     run = Run(
         Path(options["root"]),
-        plan,
+        config,
         options["owners"],
         callback=options.get("callback", True),
         at_once=options.get("at_once", True),
         name=options.get("name", ""),
     )
-    kill_around_scoring(run, Fuse(options.get("rollout", 0)), Fuse(options.get("verdict", 0)))
+    kill_around_scoring(run, Fuse(options.get("rollout", 0)), Fuse(options.get("outcome", 0)))
 
     def between(step: int) -> None:
         if step == options.get("between"):

@@ -13,7 +13,7 @@ import world
 from trainee import SAVE_EVERY, Run
 
 from rankbuffer.verl.files import layout
-from rankbuffer.verl.files.published import shards_of
+from rankbuffer.verl.files.beside_model import shards_of
 
 END = 8
 
@@ -32,7 +32,7 @@ def truth(steps: bool = True) -> States:
 
 async def _straight(steps: bool) -> States:
     with TemporaryDirectory() as root:
-        run = Run(Path(root), world.plan(steps=steps), 1)
+        run = Run(Path(root), world.run_config(steps=steps), 1)
         states = {0: run.buffers()}
         for step in range(1, END + 1):
             await run.train(step)
@@ -43,7 +43,7 @@ async def _straight(steps: bool) -> States:
 
 async def check(root: Path, owners: int, *, steps: bool = True) -> int:
     """Resumes, compares, trains on to the end, compares again. Returns the resumed step."""
-    run = Run(root, world.plan(steps=steps), owners)
+    run = Run(root, world.run_config(steps=steps), owners)
     resumed = run.step
     assert run.buffers() == truth(steps)[resumed]
     if resumed:

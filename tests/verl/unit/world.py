@@ -8,7 +8,7 @@ from typing import Any
 import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
 from rankbuffer.verl.config.settings import CheckpointSettings, RendezvousSettings, Settings
-from rankbuffer.verl.config.validate import Plan
+from rankbuffer.verl.config.run_config import RunConfig
 from rankbuffer.verl.rollouts.queries import QueryData
 from rankbuffer.verl.rollouts.rows import Rollout
 
@@ -50,7 +50,7 @@ def rollout(
     )
 
 
-def plan(
+def run_config(
     group_size: int = 4,
     *,
     workers: int = 1,
@@ -59,13 +59,13 @@ def plan(
     on_missing: str = "fail",
     judge_options: dict[str, Any] | None = None,
     **rendezvous: Any,
-) -> Plan:
+) -> RunConfig:
     settings = Settings(
         scorer=ScorerConfig(judge=judge(**(judge_options or {})), method=rb.RankBuffer(k0=4)),
         rendezvous=RendezvousSettings(**rendezvous),
         checkpoint=CheckpointSettings(on_missing=on_missing),  # type: ignore[arg-type]
     )
-    return Plan(
+    return RunConfig(
         settings=settings,
         group_size=group_size,
         workers=workers,

@@ -1,4 +1,4 @@
-"""Where our options are: beside verl's own, or in a YAML file that is named there."""
+"""Reads our options: from the trainer's configuration, and from a YAML file named there."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from ...errors import ConfigError
 
 PREFIX = "reward.rankbuffer"
-"""Where our options live; errors name them by their full path, as overrides do."""
+"""The path of our options. Errors name an option by its full path, as overrides do."""
 
 
 def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options, those of ``config=FILE`` below those given beside it."""
+    """The options. Those given beside ``config=FILE`` replace those in the file."""
     options = dict(given)
     path = options.pop("config", None)
     if path is None:

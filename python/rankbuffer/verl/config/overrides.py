@@ -1,4 +1,4 @@
-"""The overrides that turn a verl run into one with our rewards, and a check of a whole config."""
+"""Prints the overrides that select our reward manager, and checks a whole configuration."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from ...errors import ConfigError
 from .config_file import PREFIX, read_yaml
-from .inflight import enough_workers
-from .probe import start_problems
-from .validate import Plan, plan
+from .reward_workers import enough_workers
+from .start_check import start_problems
+from .run_config import RunConfig, read_run_config
 
 
 def overrides(
@@ -26,9 +26,9 @@ def overrides(
     side_files: Sequence[str] = (),
     v0: bool = False,
 ) -> list[str]:
-    """What to add to the command line of ``verl.trainer.main_ppo``.
+    """The overrides for the command line of ``verl.trainer.main_ppo``.
 
-    ``v0``: for the older trainer, which knows no checkpoint callback.
+    ``v0``: for the older trainer, which has no checkpoint callback.
     """
     lines = [
         f"actor_rollout_ref.rollout.n={n}",
@@ -60,16 +60,16 @@ def overrides(
     return lines
 
 
-def check(config_file: str | None, given: Sequence[str], probe: bool = True) -> Plan:
-    """The plan for a config: a YAML file, or verl's defaults with overrides.
+def check(config_file: str | None, given: Sequence[str], probe: bool = True) -> RunConfig:
+    """Checks a configuration: a YAML file, or verl's defaults with overrides.
 
-    ConfigError lists what is wrong.
+    Raises ConfigError with every problem.
     """
     return verify(read_yaml(config_file) if config_file is not None else _compose(given), probe)
 
 
-def verify(config: Mapping[str, Any], probe: bool = True) -> Plan:
-    """The plan for a whole configuration that is to use our reward manager."""
+def verify(config: Mapping[str, Any], probe: bool = True) -> RunConfig:
+    """Checks a whole configuration that is to use our reward manager."""
     manager = (config.get("reward") or {}).get("reward_manager") or {}
     name, source = manager.get("name"), manager.get("source", "register")
     wanted = {"register": "rankbuffer", "importlib": "RewardManager"}
@@ -78,7 +78,7 @@ def verify(config: Mapping[str, Any], probe: bool = True) -> Plan:
             f"reward.reward_manager.name is {name!r} with source {source!r}: "
             "set reward.reward_manager.name=rankbuffer"
         )
-    found = plan(config)
+    found = read_run_config(config)
     problems = start_problems(found.settings) if probe else []
     if problems:
         raise ConfigError("\n".join(problems))
@@ -109,7 +109,7 @@ def _list(values: Sequence[str]) -> str:
 
 
 def _value(value: Any) -> str:
-    """As hydra's grammar wants it: quoted when it is not a plain word."""
+    """A value in hydra's grammar: quoted if it is not a plain word."""
     text = value if isinstance(value, str) else json.dumps(value)
     plain = all(c.isalnum() or c in "_-./:" for c in text)
     if plain or not isinstance(value, str):

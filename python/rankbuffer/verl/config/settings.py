@@ -1,4 +1,4 @@
-"""Our options in a trainer's configuration: everything under ``reward.rankbuffer``."""
+"""The options under ``reward.rankbuffer`` in a trainer's configuration."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .config_file import with_file
 class RendezvousSettings:
     """How the rollouts of one uid are brought together.
 
-    ``deadline_s``: a group ends, and is scored with the rollouts that came, when
-    none came for this long. ``owners``: processes that hold the buffers when
-    ``reward.num_workers`` is above 1. ``group_size`` replaces ``rollout.n``.
-    ``turns``: the judge sees the last assistant turn of a multi-turn rollout, or
-    everything after the prompt. ``tool_call``: tags of tool calls, which are cut
-    out of multi-turn rollouts. ``multimodal``: keep the text parts of a prompt
-    with images, or refuse such rows. ``restart_s``: how long rollouts wait for an
-    owner that died to be back. ``batch_wait_s``: how long a row of the batch path
-    that names no group waits for its siblings.
+    - ``deadline_s``: if no rollout of a group comes for so long, the group is scored
+      without the missing ones.
+    - ``owners``: how many actors hold the buffers if ``reward.num_workers`` is above 1.
+    - ``turns``: the judge sees the last assistant turn of a multi-turn rollout, or all.
+    - ``tool_call``: the tags of tool calls, which are cut out of multi-turn rollouts.
+    - ``multimodal``: keep the text of a prompt with images, or refuse such rows.
+    - ``restart_s``: how long reward workers try to start an owner that has ended, and
+      owners wait for a heartbeat of a reward worker.
+    - ``batch_wait_s``: how long a row of verl's batch path that may be padding, or has
+      no uid, waits for the rest of its group.
     """
 
     deadline_s: float = 1800.0
     owners: int = 1
-    group_size: int | None = None
     turns: Literal["last", "all"] = "last"
     tool_call: tuple[str, str] = ("<tool_call>", "</tool_call>")
     multimodal: Literal["text", "refuse"] = "text"
@@ -43,8 +43,6 @@ class RendezvousSettings:
         for name in ("deadline_s", "restart_s", "batch_wait_s"):
             _seconds(getattr(self, name), f"{at}.{name}", getattr(RendezvousSettings, name))
         _at_least(self.owners, 1, f"{at}.owners")
-        if self.group_size is not None:
-            _at_least(self.group_size, 1, f"{at}.group_size")
         _one_of(self.turns, ("last", "all"), f"{at}.turns")
         _one_of(self.multimodal, ("text", "refuse"), f"{at}.multimodal")
         _tags(self.tool_call, f"{at}.tool_call", RendezvousSettings.tool_call)
@@ -52,10 +50,9 @@ class RendezvousSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointSettings:
-    """What to do when a resumed step has no buffers.
+    """What to do if no saved state covers the step that is resumed.
 
-    ``on_missing``: a resumed step that our files cannot reproduce stops the run, or
-    starts with empty buffers.
+    ``on_missing``: ``fail`` stops the run, ``fresh`` starts with empty buffers.
     """
 
     on_missing: Literal["fail", "fresh"] = "fail"
@@ -66,9 +63,9 @@ class CheckpointSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All of it. ``side_file`` is what ``rankbuffer prepare`` wrote beside its parquet.
+    """All options under ``reward.rankbuffer``.
 
-    One path, or several: of the training and of the validation data.
+    ``side_file``: the files that ``rankbuffer prepare`` wrote beside its parquet files.
     """
 
     scorer: ScorerConfig
@@ -78,7 +75,7 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> Settings:
-        """From ``reward.rankbuffer`` as plain mappings. ConfigError names the option."""
+        """From ``reward.rankbuffer`` as plain mappings. Raises ConfigError with the option's path."""
         options = with_file(given)
         ours = {"rendezvous", "checkpoint", "side_file"}
         theirs = {f.name for f in fields(ScorerConfig)}
@@ -163,5 +160,5 @@ def _tags(value: object, where: str, default: tuple[str, str]) -> None:
 
 
 def _refuse(value: object, where: str, wanted: str, example: object) -> NoReturn:
-    """Names the option by its full path, what it must be, and an override that is."""
+    """Raises ConfigError with the option's path, what it must be, and an override."""
     raise ConfigError(f"{where}: {value!r:.100} is not {wanted}: set +{where}={example}")

@@ -1,18 +1,17 @@
-"""The files of the buffers beside the trainer's checkpoints. No verl, no Ray, no scorer in here.
+"""The names of the files in which the buffers are kept beside the trainer's checkpoints.
 
 Below ``trainer.default_local_dir``::
 
     rankbuffer/run-000003-ID/              one run of the trainer, from its start or resume
         RUN.json  COMPLETE                 COMPLETE once every shard has its first base
         shard-0-of-2/base-000004.zst       the state when segment 4 began
-        shard-0-of-2/base-000004.json      the step it is of; without this file it does not count
+        shard-0-of-2/base-000004.json      its step; a base without this file is not used
         shard-0-of-2/segment-000004-00.rbj every change since; -01 after the owner was restarted
     global_step_40/rankbuffer/             the buffers of step 40; appears whole
         MANIFEST.json  shard-0-of-2.zst
 
-The newest base at or below a step, and the segments from it on, give that step
-back. What a checkpoint makes unnecessary goes; older runs go when a new one is
-complete.
+The newest base at or below a step, and the segments from it on, restore that step. A
+save removes what is no longer needed. A run that is complete removes the older runs.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import Any
 
 from ..._whole import write_whole
 from ...errors import CheckpointError
-from .tracker import Signature
+from .trainer_checkpoints import Signature
 
 FORMAT = 1
 HOME = "rankbuffer"
@@ -39,14 +38,15 @@ _SEGMENT = re.compile(r"segment-(\d+)-(\d+)\.rbj$")
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """A saved state: segments from ``number`` on follow it."""
+    """A saved state. The segments from ``number`` on hold the changes after it."""
 
     number: int
     step: int
     path: Path
-    tracked: Signature
-    publish: bool
-    """Whether it belongs beside the model of its step."""
+    step_file: Signature
+    """verl's step file as it was when this base was saved."""
+    beside_model: bool
+    """Whether a copy belongs beside the model of its step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,20 +78,20 @@ def numbered_runs(home: Path) -> list[tuple[int, Path]]:
 
 
 def list_bases(directory: Path) -> list[Base]:
-    """The bases of a shard that count."""
+    """The bases of a shard that were written to their end."""
     found = []
     for path in _listed(directory):
         match = _BASE.search(path.name)
-        label = read_json(path) if match is not None else None
-        if match is None or label is None or not path.with_suffix(".zst").is_file():
+        about = read_json(path) if match is not None else None
+        if match is None or about is None or not path.with_suffix(".zst").is_file():
             continue
         found.append(
             Base(
                 number=int(match[1]),
-                step=int(label["step"]),
+                step=int(about["step"]),
                 path=path.with_suffix(".zst"),
-                tracked=tuple(label["tracked"]) if label["tracked"] else None,
-                publish=bool(label["publish"]),
+                step_file=tuple(about["step_file"]) if about["step_file"] else None,
+                beside_model=bool(about["beside_model"]),
             )
         )
     return found
@@ -112,7 +112,7 @@ def _listed(directory: Path) -> Iterable[Path]:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """A small file's object; None if there is none. CheckpointError for a broken one."""
+    """A small file's object; None if there is no file. Raises CheckpointError if it is damaged."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

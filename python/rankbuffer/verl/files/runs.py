@@ -1,4 +1,4 @@
-"""The journals of a run of the trainer: each owner's bases and segments."""
+"""The files of one run of the trainer: each owner's bases and journal segments."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from .layout import (
     shard_name,
     write_json,
 )  # fmt: skip
-from .published import published_by, shards_of
-from .tracker import Resume, Signature
+from .beside_model import saved_by, shards_of
+from .trainer_checkpoints import Resume, Signature
 
 _ABOUT = "RUN.json"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """What ``Scorer.restore_from`` is to read, and where that lies.
+    """What ``Scorer.restore_from`` is to read.
 
-    ``filtered``: the journals go beyond the step and must be cut at it.
+    ``filtered``: the journals go beyond the step, so entries after it must be left out.
+    ``origin`` names the directory for messages.
     """
 
     checkpoints: list[Path] = field(default_factory=list)
@@ -42,28 +43,28 @@ class Sources:
     origin: str = "nothing"
 
 
-def sources(at: Resume) -> Sources:
-    """What gives the buffers of a resumed step back, for any number of owners.
+def sources(resume: Resume) -> Sources:
+    """The files that hold the buffers of a resumed step, for any number of owners.
 
-    CheckpointError when there are files of ours but none that reach the step.
+    Raises CheckpointError if there are files of ours, but none that cover the step.
     """
-    if at.step == 0 or at.directory is None:
+    if resume.step == 0 or resume.directory is None:
         return Sources()
-    home = at.directory.parent / HOME
+    home = resume.directory.parent / HOME
     runs = [run for run in list_runs(home) if (run / COMPLETE).exists()]
-    published = shards_of(at.directory / HOME)
-    if published is not None and not (runs and _outdated(at, runs[-1])):
-        return Sources(checkpoints=published, origin=str(at.directory / HOME))
+    saved = shards_of(resume.directory / HOME)
+    if saved is not None and not (runs and _outdated(resume, runs[-1])):
+        return Sources(checkpoints=saved, origin=str(resume.directory / HOME))
     if not runs:
         return Sources()
     run = runs[-1]
     checkpoints, journals = [], []
     for shard in sorted(run.glob("shard-*")):
-        reach = [b for b in list_bases(shard) if b.step <= at.step]
+        reach = [b for b in list_bases(shard) if b.step <= resume.step]
         if not reach:
             raise CheckpointError(
-                f"{shard} does not reach back to step {at.step}, and {at.directory / HOME} is "
-                "missing"
+                f"{shard} does not reach back to step {resume.step}, and "
+                f"{resume.directory / HOME} is missing"
             )
         newest = max(reach, key=lambda b: b.number)
         checkpoints.append(newest.path)
@@ -71,23 +72,24 @@ def sources(at: Resume) -> Sources:
     return Sources(checkpoints=checkpoints, journals=journals, filtered=True, origin=str(run))
 
 
-def _outdated(at: Resume, run: Path) -> bool:
-    """Whether a later run saved the model of this step again and died before our part.
+def _outdated(resume: Resume, run: Path) -> bool:
+    """Whether a later run saved the model of this step again and died before it saved buffers.
 
-    It then did not start beyond the step, and the model's files are newer than our
-    manifest. Where it resumed the step from such a run, its base is what it took.
+    Such a run did not start beyond the step, and the model's files are newer than the
+    manifest of the buffers. Then the run's own journal has the buffers of the step.
     """
-    assert at.directory is not None
-    manifest = at.directory / HOME / MANIFEST
-    start = (read_json(run / _ABOUT) or {}).get("step", at.step)
-    data = at.directory / "data.pt"
-    if _run_id(run) == published_by(at.directory / HOME) or start > at.step or not data.exists():
+    directory = resume.directory
+    assert directory is not None
+    manifest = directory / HOME / MANIFEST
+    start = (read_json(run / _ABOUT) or {}).get("step", resume.step)
+    data = directory / "data.pt"
+    if _run_id(run) == saved_by(directory / HOME) or start > resume.step or not data.exists():
         return False
     return data.stat().st_mtime_ns > manifest.stat().st_mtime_ns
 
 
 def create_run(root: Path, run_id: str, shards: int, step: int) -> Path:
-    """The directory of a run, whose first owner makes it."""
+    """The directory of a run. The first owner creates it."""
     run = find_run(root, run_id)
     if run is None:
         home = root / HOME
@@ -106,7 +108,7 @@ def find_run(root: Path, run_id: str) -> Path | None:
 
 
 def complete_run(run: Path, shards: int) -> bool:
-    """Marks a run once all its shards have a base; the older runs are then unnecessary."""
+    """Marks a run as complete once all its shards have a base, and removes the older runs."""
     if any(not list_bases(run / shard_name(i, shards)) for i in range(shards)):
         return False
     (run / COMPLETE).touch()
@@ -118,7 +120,7 @@ def complete_run(run: Path, shards: int) -> bool:
 
 
 def is_newest(run: Path) -> bool:
-    """Whether no later run of the trainer writes beside it, and this one's files are there."""
+    """Whether this run's files exist and no later run of the trainer writes beside it."""
     return list_runs(run.parent)[-1:] == [run] and (run / _ABOUT).exists()
 
 
@@ -137,7 +139,7 @@ class ShardFiles:
         self._clean()
 
     def existing(self) -> Sources | None:
-        """Everything this shard wrote in this run: an owner that was restarted. None at first."""
+        """All that this shard has written in this run; None if it has written nothing yet."""
         bases = list_bases(self.directory)
         if not bases:
             return None
@@ -149,38 +151,37 @@ class ShardFiles:
         return max(list_bases(self.directory), key=lambda b: b.number)
 
     def next_base(self) -> tuple[Path, Path]:
-        """Where the journal goes on after a new base, and where that is to be written."""
+        """The paths of the next journal segment and of the base that comes before it."""
         number = max((n for n, _, _ in list_segments(self.directory, 0)), default=-1) + 1
         return self._segment(number, 0), self.directory / f"base-{number:06d}.zst"
 
     def next_segment(self) -> Path:
-        """Where the journal goes on after a restart."""
+        """The path of the journal segment after a restart."""
         number, attempt, _ = list_segments(self.directory, 0)[-1]
         return self._segment(number, attempt + 1)
 
     def _clean(self) -> None:
-        """Removes what an earlier life had not written to its end: nobody else writes here."""
-        unlabelled = [
+        """Removes what this owner had not written to its end before it died."""
+        unfinished = [
             path
             for path in self.directory.glob("base-*.zst")
             if not path.with_suffix(".json").exists()
         ]
-        for path in [*self.directory.glob(".*.tmp"), *unlabelled]:
+        for path in [*self.directory.glob(".*.tmp"), *unfinished]:
             path.unlink(missing_ok=True)
 
-    def label(self, base: Path, step: int, tracked: Signature, *, publish: bool) -> None:
-        """Says which step a base that was written is of; from now on it counts.
-
-        ``tracked`` is the tracker file as it was known then.
-        """
-        label = {"step": step, "tracked": tracked, "publish": publish}
-        write_json(base.with_suffix(".json"), label, shared=False)
+    def describe(
+        self, base: Path, step: int, step_file: Signature, *, beside_model: bool
+    ) -> None:
+        """Writes which step a base is of. From now on the base is used."""
+        about = {"step": step, "step_file": step_file, "beside_model": beside_model}
+        write_json(base.with_suffix(".json"), about, shared=False)
 
     def _segment(self, number: int, attempt: int) -> Path:
         return self.directory / f"segment-{number:06d}-{attempt:02d}.rbj"
 
     def prune(self, resumable: int) -> None:
-        """Drops what lies before the newest base that a resume of that step can start from."""
+        """Removes what is older than the newest base from which that step can be resumed."""
         reach = [b for b in list_bases(self.directory) if b.step <= resumable]
         if not reach:
             return

@@ -1,4 +1,4 @@
-"""The rollouts of one uid: while they come together, and what they came to."""
+"""The rollouts of one uid: a group that is still open, and a group that has ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ...errors import RankBufferError
 from ...open_group import AsyncGroup
 from ..rollouts.rows import Key, Rollout
-from ..verdict import STATUS, Verdict
+from ..rollout_reward import STATUS, RolloutReward
 
 log = logging.getLogger(__name__)
 
@@ -42,58 +42,48 @@ def find(members: Sequence[Member], rollout: Rollout) -> Member | None:
 
 @dataclass
 class RolloutGroup:
-    """A group whose rollouts come one by one. Lives on one event loop.
+    """A group whose rollouts come one by one. All its methods run on one event loop.
 
-    ``patience`` is how long it waits for the next one. A row that nothing tells
-    apart from one that came, a *twin*, is a sibling that wrote the same or only
-    padding of the batch: it waits until the group is full without it, or until
-    nothing else came for ``twin_wait``.
+    It waits ``wait_s`` for the next rollout. A row that equals an earlier one is a
+    *twin*: either a rollout with the same text, or a copy with which verl padded its
+    batch. A twin waits until the group is full without it, or until nothing else came
+    for ``twin_wait_s``.
     """
 
     key: Key
     expected: int
-    patience: float
-    twin_wait: float
+    wait_s: float
+    twin_wait_s: float
     members: list[Member] = field(default_factory=list)
-    given_up: bool = False
     full: asyncio.Event = field(default_factory=asyncio.Event)
-    """Takes no more."""
-    _fed: int = 0
+    """Set when the group takes no more rollouts."""
+    _added: int = 0
     _unusable: int = 0  # came and cannot be scored
     _twins: list[tuple[Member, Rollout]] = field(default_factory=list)
     _touched: float = 0.0
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
-    _feed: AsyncGroup | None = None
+    _scoring: AsyncGroup | None = None
 
     @property
     def came(self) -> int:
-        return self._fed + self._unusable
+        return self._added + self._unusable
 
-    def open(self, feed: AsyncGroup) -> None:
+    def open(self, scoring: AsyncGroup) -> None:
         """The scorer is ready for the group's responses."""
-        self._feed = feed
+        self._scoring = scoring
         self._touch()
         self._opened.set()
-        if self.given_up:
-            self.give_up()
 
     def close(self) -> None:
-        """Ends it with what came; nobody waits for it to open any more."""
+        """Ends the group with the rollouts that came."""
         self.full.set()
         self._opened.set()
-
-    def give_up(self) -> None:
-        """Ends it without a change of the buffer, unless it has made one already."""
-        self.given_up = True
-        self.full.set()
-        if self._feed is not None:
-            self._feed.stop()
 
     async def join(self, rollout: Rollout, *, padded: bool) -> Member:
         """``padded``: rows may be there twice."""
         again = find(self.members, rollout)
         if again is None and self._taken(rollout):
-            return Member.of(rollout)  # is told that it is late, and takes no sibling's place
+            return Member.of(rollout)  # late, and takes no other rollout's place
         if again is not None and (rollout.slot is not None or self.full.is_set()):
             return again
         member = Member.of(rollout)
@@ -106,9 +96,9 @@ class RolloutGroup:
         return member
 
     async def until_full(self) -> None:
-        """Until all rollouts came, or none came for too long."""
+        """Returns when all rollouts came, or when none came for too long."""
         while not self.full.is_set():
-            wait = min(self.patience, self.twin_wait) if self._twins else self.patience
+            wait = min(self.wait_s, self.twin_wait_s) if self._twins else self.wait_s
             left = self._touched + wait - asyncio.get_running_loop().time()
             if left > 0:
                 with suppress(asyncio.TimeoutError):
@@ -120,12 +110,12 @@ class RolloutGroup:
                 came = f"{self.came} of {self.expected} rollouts came"
                 log.warning(
                     "rankbuffer: uid %s: %s, and none for %.0f s; scored without the rest",
-                    self.key[0], came, self.patience,
+                    self.key[0], came, self.wait_s,
                 )  # fmt: skip
                 return
 
     async def settle_twins(self) -> None:
-        """Twins become siblings while there is room; the others were padding."""
+        """Twins join the group while it has room; the others were padding."""
         twins, self._twins = self._twins, []
         for member, rollout in twins:
             if self.came < self.expected and not self.full.is_set():
@@ -136,51 +126,51 @@ class RolloutGroup:
 
     async def _take(self, member: Member, rollout: Rollout) -> None:
         await self._opened.wait()
-        if self._feed is None or self.full.is_set():
+        if self._scoring is None or self.full.is_set():
             return
         if rollout.failure:
             self._unusable += 1
         else:
-            member.index = self._fed
-            self._fed += 1
-            _add(self._feed, member.index, rollout)
+            member.index = self._added
+            self._added += 1
+            _add(self._scoring, member.index, rollout)
         if self.came >= self.expected:
             self.full.set()
 
     def _taken(self, rollout: Rollout) -> bool:
-        """Whether the rollout's slot is another text's."""
+        """Whether another text has the rollout's slot."""
         return rollout.slot is not None and any(m.slot == rollout.slot for m in self.members)
 
     def _touch(self) -> None:
         self._touched = asyncio.get_running_loop().time()
 
 
-def _add(feed: AsyncGroup, index: int, rollout: Rollout) -> None:
+def _add(scoring: AsyncGroup, index: int, rollout: Rollout) -> None:
     try:
-        feed.add_nowait(rollout.text, index, eligible=rollout.eligible)
+        scoring.add_nowait(rollout.text, index, eligible=rollout.eligible)
     except RankBufferError as error:
         log.error("rankbuffer: a rollout of query %.80r: %.200s", rollout.query.query_id, error)
-        feed.add_nowait("", index)  # unusable text is no answer
+        scoring.add_nowait("", index)  # a text that cannot be used counts as empty
 
 
 @dataclass(frozen=True)
 class EndedGroup:
-    """What a group came to: a verdict for each place of its result, or one failure for all."""
+    """What a group came to: a reward for each response of its result, or one for all."""
 
     members: Sequence[Member]
-    verdicts: Sequence[Verdict] = ()
-    failure: Verdict | None = None
+    rewards: Sequence[RolloutReward] = ()
+    failure: RolloutReward | None = None
 
-    def of(self, member: Member) -> Verdict:
+    def of(self, member: Member) -> RolloutReward:
         if self.failure is not None:
             return self.failure
-        if 0 <= member.index < len(self.verdicts):
-            return self.verdicts[member.index]
-        # The group went without it: the group's mean, so no advantage.
-        came = [v for v in self.verdicts if v.status != STATUS["cancelled"]]
-        mean = sum(v.reward for v in came) / len(came) if came else 0.0
-        return Verdict(reward=mean, status=STATUS[member.status], group_status=1)
+        if 0 <= member.index < len(self.rewards):
+            return self.rewards[member.index]
+        # The group was scored without it: the group's mean, so that it has no advantage.
+        came = [r.reward for r in self.rewards if r.status != STATUS["cancelled"]]
+        mean = sum(came) / len(came) if came else 0.0
+        return RolloutReward(reward=mean, status=STATUS[member.status], group_status=1)
 
-    def answer(self, rollout: Rollout) -> Verdict:
-        """For a rollout that comes again, or too late."""
+    def reward_of(self, rollout: Rollout) -> RolloutReward:
+        """The reward of a rollout that comes again, or too late."""
         return self.of(find(self.members, rollout) or Member.of(rollout))

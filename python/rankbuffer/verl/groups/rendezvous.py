@@ -1,8 +1,8 @@
-"""Brings the rollouts of a uid together and feeds them to the scorer as they come.
+"""Brings the rollouts of one uid together and gives them to the scorer as they come.
 
-verl computes rewards one trajectory at a time. A group opens with its first
-rollout and ends with its last, or when none came for ``deadline_s``; every
-rollout then gets its part of the result. No verl and no Ray in here.
+verl asks for the reward of one trajectory at a time. A group opens with its first
+rollout. It ends with its last, or when none came for ``deadline_s``. Then every rollout
+gets its reward. This module needs neither verl nor Ray.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from ...scorer import Scorer
 from ...types import GroupResult
 from ..config.settings import RendezvousSettings
 from ..rollouts.rows import Key, Rollout
-from ..verdict import LOST, Verdict, failed, verdicts
+from ..rollout_reward import RolloutReward, failed, rollout_rewards
 from .group import EndedGroup, RolloutGroup, find
-from .lost import Lost
 
 log = logging.getLogger(__name__)
 
 REMEMBERED = 1024
-"""Groups whose verdicts are kept for rollouts that come again, as padding of a batch does."""
+"""How many ended groups are kept for rollouts that come again, such as padding of a batch."""
 
 
 class Rendezvous:
@@ -38,24 +37,26 @@ class Rendezvous:
         scorer: Scorer,
         settings: RendezvousSettings,
         group_size: int,
-        labels: Callable[[Rollout], dict[str, Any]] = lambda rollout: {},
+        group_fields: Callable[[Rollout], dict[str, Any]] = lambda rollout: {},
         *,
         padded: bool = True,
     ) -> None:
-        """``padded``: the batch path repeats rows, which it does for more than one worker."""
+        """``group_fields`` gives further arguments of ``Scorer.open_group`` for a group.
+
+        ``padded``: rows may be repeated, as verl's batch path does for several workers.
+        """
         self._scorer = scorer
         self._settings = settings
         self._size = group_size
-        self._labels = labels
+        self._group_fields = group_fields
         self._padded = padded
         self._open: dict[Key, RolloutGroup] = {}
         self._tasks: dict[Key, asyncio.Task[EndedGroup]] = {}  # of the open groups
         self._ended: OrderedDict[Key, EndedGroup] = OrderedDict()
-        self._lost = Lost()
         self._validating = 0
 
-    async def score(self, rollout: Rollout) -> Verdict:
-        """The rollout's verdict, once its group is done. Never raises but for cancellation."""
+    async def score(self, rollout: Rollout) -> RolloutReward:
+        """The rollout's reward, once its group has ended. Raises nothing but CancelledError."""
         try:
             if rollout.validate and rollout.failure:
                 return failed(rollout.failure)
@@ -69,21 +70,10 @@ class Rendezvous:
             return failed("error")
 
     def remember(self, ended: Mapping[Key, EndedGroup]) -> None:
-        """Groups that an earlier owner had scored, the newest last."""
+        """Keeps groups that have ended, newest last."""
         self._ended.update(ended)
         while len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)
-
-    def lose(self, keys: list[Key]) -> None:
-        """Groups that died with an earlier owner: what still comes of them ends at once.
-
-        One that has ended here has its verdicts, and those count.
-        """
-        for key in keys:
-            if key in self._open:
-                self._open[key].give_up()
-            elif key not in self._ended:
-                self._lost.add([key])
 
     @property
     def busy(self) -> int:
@@ -96,9 +86,9 @@ class Rendezvous:
             group.full.set()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    # Validation: each response against its query's buffer, which it never changes.
+    # Validation: each response is placed in its query's buffer and never changes it.
 
-    async def _validate(self, rollout: Rollout) -> Verdict:
+    async def _validate(self, rollout: Rollout) -> RolloutReward:
         query = rollout.query
         started = time.monotonic()
         self._validating += 1
@@ -119,26 +109,24 @@ class Rendezvous:
             return _failure(error, f"validation of query {query.query_id!r:.80}")
         finally:
             self._validating -= 1
-        return verdicts(result, time.monotonic() - started)[0]
+        return rollout_rewards(result, time.monotonic() - started)[0]
 
     # Training.
 
-    async def _train(self, rollout: Rollout) -> Verdict:
+    async def _train(self, rollout: Rollout) -> RolloutReward:
         key = rollout.key
         while True:
             group = self._open.get(key)
             if group is None and rollout.has_uid and key in self._ended:
-                return self._ended[key].answer(rollout)
-            if group is None and key in self._lost:
-                return LOST
+                return self._ended[key].reward_of(rollout)
             if group is None:
                 group = self._begin(key, rollout)
             if not group.full.is_set() or find(group.members, rollout):
                 break
-            await asyncio.wait([self._tasks[key]])  # takes no more: one too many, or the next group
+            await asyncio.wait([self._tasks[key]])  # full: this one is too many, or of the prompt's next group
         task = self._tasks[key]
         member = await group.join(rollout, padded=self._padded)
-        await asyncio.wait([task])  # a rollout that is cancelled takes nothing from its siblings
+        await asyncio.wait([task])  # cancelling this rollout must not cancel its group
         return task.result().of(member)
 
     def _begin(self, key: Key, rollout: Rollout) -> RolloutGroup:
@@ -146,16 +134,16 @@ class Rendezvous:
         group = RolloutGroup(
             key,
             self._size,
-            # Rows of the batch path without a uid are all there at once.
-            patience=settings.deadline_s if rollout.has_uid else settings.batch_wait_s,
-            twin_wait=settings.batch_wait_s,
+            # The batch path gives rows no uid, and sends all of them at once.
+            wait_s=settings.deadline_s if rollout.has_uid else settings.batch_wait_s,
+            twin_wait_s=settings.batch_wait_s,
         )
         self._open[key] = group
         self._tasks[key] = asyncio.create_task(self._run(group, rollout))
         return group
 
     async def _run(self, group: RolloutGroup, first: Rollout) -> EndedGroup:
-        """The group's life, from its first rollout to its verdicts."""
+        """Scores a group, from its first rollout to the rewards of all."""
         try:
             ended = await self._score(group, first)
         except Exception as error:
@@ -163,8 +151,6 @@ class Rendezvous:
         finally:
             group.close()
             del self._open[group.key], self._tasks[group.key]
-        if ended.failure == LOST:
-            self._lost.add([group.key])
         self.remember({group.key: ended})
         return ended
 
@@ -178,29 +164,25 @@ class Rendezvous:
             ranked=query.ranked or None,
             reference=query.reference,
             step=first.step,
-            **self._labels(first),
-        ) as feed:
-            group.open(feed)
+            **self._group_fields(first),
+        ) as scoring:
+            group.open(scoring)
             await group.until_full()
             await group.settle_twins()
             last = time.monotonic()
-        result = feed.result
-        if group.given_up and not result.applied:
-            return EndedGroup(group.members, failure=LOST)
-        _tell(result)
-        return EndedGroup(group.members, verdicts(result, time.monotonic() - last))
+        seconds = time.monotonic() - last
+        _log_failure(scoring.result)
+        return EndedGroup(group.members, rollout_rewards(scoring.result, seconds))
 
-    def _failed(self, group: RolloutGroup, first: Rollout, error: Exception) -> Verdict:
+    def _failed(self, group: RolloutGroup, first: Rollout, error: Exception) -> RolloutReward:
         query_id = first.query.query_id
-        if group.given_up:
-            return LOST
         if isinstance(error, RankBufferError):
             return _failure(error, f"group of query {query_id!r:.80}")
         log.error("rankbuffer: group of query %.80r failed", query_id, exc_info=error)
         return failed("error")
 
 
-def _failure(error: RankBufferError, what: str) -> Verdict:
+def _failure(error: RankBufferError, what: str) -> RolloutReward:
     """Whose fault it is. A judge's complaint may quote its answer, which is no text for a log."""
     if isinstance(error, JudgeError):
         log.warning("rankbuffer: %s: the judge failed: %s", what, cause(str(error)))
@@ -210,7 +192,7 @@ def _failure(error: RankBufferError, what: str) -> Verdict:
     return failed("rejected")
 
 
-def _tell(result: GroupResult) -> None:
+def _log_failure(result: GroupResult) -> None:
     if result.group_status == "ok":
         return
     seen = dict(Counter(result.status))

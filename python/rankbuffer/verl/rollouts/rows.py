@@ -1,4 +1,4 @@
-"""One row of verl's reward loop as a rollout: whose it is, and the text that the judge sees."""
+"""Reads one row of verl's reward loop as a rollout: its group, its query and its text."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from .turns import TurnReader
 log = logging.getLogger(__name__)
 
 Key = tuple[str, int | None]
-"""A uid and the step that asked for it: a prompt that is issued again has a new step."""
+"""A uid and the step that asked for it. A prompt that is issued again has a new step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """One trajectory. ``slot`` names it within its group where the row does.
+    """One trajectory of verl.
 
-    ``failure`` is the status of one that cannot be scored; its siblings still can.
+    ``slot`` is its number within its group, where the row has one. ``failure`` is the
+    status of a rollout that cannot be scored; the others of its group still can.
     """
 
     uid: str
@@ -44,14 +45,18 @@ class Rollout:
 
     @property
     def key(self) -> Key:
-        """Names its group."""
+        """The key of its group."""
         return (self.uid, self.step)
 
     @property
     def digest(self) -> str:
-        """Tells equal responses of a group apart from others."""
-        text = f"{self.failure or 'ok'}:{self.text}"
-        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+        """Equal for rollouts of a group that have the same text."""
+        return text_digest(f"{self.failure or 'ok'}:{self.text}")
+
+
+def text_digest(text: str) -> str:
+    """The digest by which the journal names a response."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 class RowReader:

@@ -1,8 +1,8 @@
-"""How many rollouts can wait for their groups at once, in each of verl 0.9's trainers.
+"""How many reward workers a run needs.
 
-Each holds a call of its reward worker, of which Ray runs 1,000 at once: siblings
-that stay outside are siblings that the others wait for. Validation does not count,
-since there a rollout waits for none.
+A rollout that waits for its group holds a call of its reward worker, and Ray runs 1,000
+calls of an actor at once. If more rollouts wait, some cannot reach their group, which
+then waits for them until the deadline. Validation rollouts do not wait for others.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from .lookup import at, fraction, is_asynchronous, is_colocated, is_v1, reward_workers, whole
+from .trainer_config import at, fraction, is_asynchronous, is_colocated, is_v1, reward_workers, whole
 
 CALLS_PER_WORKER = 1000
-"""How many calls of an async actor Ray runs at once; the others wait outside."""
+"""How many calls of an async actor Ray runs at once by default."""
 
 
 def rollouts_in_flight(config: Mapping[str, Any], n: int) -> int | None:
-    """The most there can be, with n of each prompt; None if the configuration has no batch."""
+    """The most that wait at once, with n of each prompt; None if no batch size is set."""
     batch = whole(config, "data.train_batch_size", least=1, example=64)
     if batch is None:
         return None
@@ -54,9 +54,9 @@ def _dapo_batches(config: Mapping[str, Any]) -> int:
 
 
 def fits(waiting: int, workers: int) -> bool:
-    """Whether no worker will be asked for more calls than it can run.
+    """Whether each worker can run all its calls.
 
-    Rollouts pick their worker at random, hence the margin of five deviations.
+    Each rollout picks a worker at random, hence the margin of five standard deviations.
     """
     mean = waiting / workers
     margin = 0.0 if workers == 1 else 5 * math.sqrt(mean)
@@ -69,7 +69,7 @@ def enough_workers(waiting: int, least: int = 1) -> int:
 
 
 def too_few_workers(config: Mapping[str, Any], n: int) -> list[str]:
-    """The problem and its end, if there is one."""
+    """The problem with the override that solves it, or nothing."""
     waiting, workers = rollouts_in_flight(config, n), reward_workers(config)
     # The batch path makes one call a worker, however many rows it holds.
     if waiting is None or is_colocated(config) or fits(waiting, workers):

@@ -1,4 +1,4 @@
-"""What verl's trainer calls when it has saved a checkpoint."""
+"""The callback that verl's trainer calls when it has saved a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import ray
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback as _Base
 
 from .files.layout import HOME
-from .files.published import published_by
-from .files.tracker import step_directory
+from .files.beside_model import saved_by
+from .files.trainer_checkpoints import step_directory
 from .manager import read_config
 
 log = logging.getLogger(__name__)
@@ -20,16 +20,16 @@ _SHARED = "trainer.default_local_dir must be a directory that all nodes share"
 
 
 class CheckpointCallback(_Base):  # type: ignore[misc]
-    """Puts the buffers beside the model's checkpoint. ``trainer.checkpoint_callback_class``.
+    """Saves the buffers beside the model's checkpoint. For ``trainer.checkpoint_callback_class``.
 
-    Built by the trainer before anything else, so that a configuration that cannot
-    work stops it there, with the override to write. Saving never stops training:
-    the journal has everything, and what went wrong is logged.
+    The trainer creates it before anything else, so a configuration that cannot work stops
+    the run here, with the override to write. A failed save is logged and never stops
+    training, since the journal has every change.
     """
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
-        self._plan, self._root, self._at = read_config(config, whole=True)
+        self._run, self._root, self._resume = read_config(config, whole=True)
         self._compared = False
 
     def on_save(
@@ -49,36 +49,36 @@ class CheckpointCallback(_Base):  # type: ignore[misc]
             log.exception("rankbuffer: buffers of step %d were not saved: %s", global_step, error)
 
     def _save(self, trainer: Any, step: int) -> None:
-        problems = [p for p in self._ask(trainer, "checkpoint", step) if p is not None]
+        problems = [p for p in self._call_owners(trainer, "checkpoint", step) if p is not None]
         for problem in problems:
             log.error("rankbuffer: buffers of step %d: %s", step, problem)
         directory = step_directory(self._root, step) / HOME
-        if not problems and published_by(directory) is None:
+        if not problems and saved_by(directory) is None:
             log.error(
                 "rankbuffer: buffers of step %d were saved, but the trainer does not see %s: %s",
                 step, directory, _SHARED,
             )  # fmt: skip
 
     def _compare(self, trainer: Any) -> None:
-        """Whoever holds the buffers looked by itself for the step to resume."""
-        for stats in self._ask(trainer, "stats"):
-            if stats["resumed"] != self._at.step:
+        """Compares the resumed step with that of the owners, which looked for it themselves."""
+        for stats in self._call_owners(trainer, "stats"):
+            if stats["resumed"] != self._resume.step:
                 log.error(
                     "rankbuffer: the trainer resumed step %d, the buffers are those of step %d: %s",
-                    self._at.step, stats["resumed"], _SHARED,
+                    self._resume.step, stats["resumed"], _SHARED,
                 )  # fmt: skip
 
-    def _ask(self, trainer: Any, method: str, *args: Any) -> list[Any]:
+    def _call_owners(self, trainer: Any, method: str, *args: Any) -> list[Any]:
         """Calls a method of every owner."""
-        if self._plan.workers == 1:
+        if self._run.workers == 1:
             calls = [_worker(trainer).__ray_call__.remote(_call, method, *args)]
         else:
-            from .actors.owners import find_owners
+            from .actors.owner_actor import find_owners
 
-            owners = find_owners(self._plan, self._root)
+            owners = find_owners(self._run, self._root)
             calls = [getattr(owner, method).remote(*args) for owner in owners]
-        answers: list[Any] = ray.get(calls, timeout=_WAIT_S)
-        return answers
+        results: list[Any] = ray.get(calls, timeout=_WAIT_S)
+        return results
 
 
 def _worker(trainer: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reading a trainer's configuration, which is plain mappings by now."""
+"""Reads values of verl's own configuration, given as plain mappings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...errors import ConfigError
 
 
 def at(config: Mapping[str, Any], path: str) -> Any:
-    """The value under a dotted path, None if there is none."""
+    """The value at a dotted path, or None."""
     value: Any = config
     for name in path.split("."):
         if not isinstance(value, Mapping):
@@ -19,7 +19,7 @@ def at(config: Mapping[str, Any], path: str) -> Any:
 
 
 def whole(config: Mapping[str, Any], path: str, *, least: int, example: int) -> int | None:
-    """A whole number, None where there is none. ConfigError has an override that is good."""
+    """A whole number, or None if it is not set. ConfigError names a valid override."""
     value = at(config, path)
     if value is None:
         return None
@@ -31,7 +31,7 @@ def whole(config: Mapping[str, Any], path: str, *, least: int, example: int) -> 
 
 
 def fraction(config: Mapping[str, Any], path: str, *, example: float) -> float:
-    """A number of at least 0; 0 where there is none."""
+    """A number of at least 0; 0 if it is not set."""
     value = at(config, path)
     if value is None:
         return 0.0
@@ -41,7 +41,7 @@ def fraction(config: Mapping[str, Any], path: str, *, example: float) -> float:
 
 
 def rollouts(config: Mapping[str, Any]) -> int:
-    """Of each prompt, in training."""
+    """The number of rollouts of each training prompt."""
     path = "actor_rollout_ref.rollout.n"
     n = whole(config, path, least=1, example=8)
     if n is None:
@@ -62,9 +62,9 @@ def is_asynchronous(config: Mapping[str, Any]) -> bool:
 
 
 def is_colocated(config: Mapping[str, Any]) -> bool:
-    """Whether rewards come from verl's batch path, after all rollouts of a step.
+    """Whether verl asks for the rewards of a whole batch after all rollouts of a step.
 
-    A reward model without GPUs of its own takes turns with the rollouts.
+    It does if a reward model shares the GPUs of the rollouts.
     """
     model = at(config, "reward.reward_model")
     return bool(at(config, "reward.reward_model.enable")) and not model.get("enable_resource_pool")

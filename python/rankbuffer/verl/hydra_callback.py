@@ -1,4 +1,4 @@
-"""A check before the start, for trainers that build no checkpoint callback."""
+"""The check before the start, for the trainer that has no checkpoint callback (V0)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 class StartCheck:
     """``+hydra.callbacks.rankbuffer._target_=rankbuffer.verl.StartCheck``.
 
-    verl's older trainer (V0) calls nothing of ours before its reward workers start,
-    when the models are loaded. Hydra, which composes its configuration, calls this
-    before anything else of it runs.
+    verl's older trainer (V0) calls nothing of ours until its reward workers start, after
+    the models are loaded. Hydra, which composes its configuration, calls this before
+    anything else runs.
     """
 
     def on_job_start(self, config: Any, **kwargs: Any) -> None:
-        """Ends the process where the configuration cannot work.
+        """Ends the process if the configuration cannot work.
 
-        By SystemExit: hydra makes a warning of any other exception here.
+        It raises SystemExit, because hydra turns any other exception into a warning.
         """
         from omegaconf import OmegaConf
 

@@ -11,7 +11,7 @@ import pytest
 
 from rankbuffer.errors import CheckpointError
 from rankbuffer.verl.files.layout import Shard
-from rankbuffer.verl.files.published import prune_published, prune_staging, publish, shards_of
+from rankbuffer.verl.files.beside_model import prune_beside_model, prune_staging, copy_beside_model, shards_of
 
 
 def base(tmp_path: Path, shard: Shard) -> Path:
@@ -47,13 +47,13 @@ def test_owners_publish_at_once(count: int, before: str | None, tmp_path: Path) 
             directory = step_directory(tmp_path, step)
             if before is not None:
                 first = Shard(run_id=before, index=0, count=1)
-                publish(base(tmp_path, first), first, tmp_path, step)
+                copy_beside_model(base(tmp_path, first), first, tmp_path, step)
                 check(directory, before, 1)
             gate = threading.Barrier(count)
 
             def go(i: int, step: int = step, gate: threading.Barrier = gate) -> None:
                 gate.wait(30)
-                publish(bases[i], shards[i], tmp_path, step)
+                copy_beside_model(bases[i], shards[i], tmp_path, step)
 
             list(pool.map(go, range(count)))
             check(directory, "run", count)
@@ -63,19 +63,19 @@ def test_a_finished_checkpoint_is_not_touched_again(tmp_path: Path) -> None:
     directory = step_directory(tmp_path)
     shards = [Shard(run_id="run", index=i, count=2) for i in range(2)]
     for shard in (*shards, *shards):  # an owner that was restarted comes twice
-        publish(base(tmp_path, shard), shard, tmp_path, 4)
+        copy_beside_model(base(tmp_path, shard), shard, tmp_path, 4)
     check(directory, "run", 2)
 
 
 def test_what_a_killed_owner_left_does_not_get_in(tmp_path: Path) -> None:
     directory = step_directory(tmp_path)
     first, second = (Shard(run_id="run", index=i, count=2) for i in range(2))
-    publish(base(tmp_path, first), first, tmp_path, 4)
+    copy_beside_model(base(tmp_path, first), first, tmp_path, 4)
     staging = next(directory.glob(".rankbuffer-*"))
     (staging / ".MANIFEST.json.0a1b2c3d.tmp").write_text("{")
     (directory / "rankbuffer").mkdir()  # and a removal that did not end
     (directory / "rankbuffer" / "shard-1-of-2.zst").write_text("old")
-    publish(base(tmp_path, second), second, tmp_path, 4)
+    copy_beside_model(base(tmp_path, second), second, tmp_path, 4)
     check(directory, "run", 2)
 
 
@@ -93,15 +93,15 @@ def test_a_checkpoint_that_cannot_appear_is_an_error(
     monkeypatch.setattr(Path, "rename", refused)
     shard = Shard(run_id="run", index=0, count=1)
     with pytest.raises(OSError, match="Permission denied"):
-        publish(base(tmp_path, shard), shard, tmp_path, 4)
+        copy_beside_model(base(tmp_path, shard), shard, tmp_path, 4)
     monkeypatch.undo()
-    publish(base(tmp_path, shard), shard, tmp_path, 4)  # the owner's next life
+    copy_beside_model(base(tmp_path, shard), shard, tmp_path, 4)  # the owner's next life
     check(tmp_path / "global_step_4", "run", 1)
 
 
 def test_without_the_models_directory_there_is_nothing_to_do(tmp_path: Path) -> None:
     shard = Shard(run_id="run", index=0, count=1)
-    publish(base(tmp_path, shard), shard, tmp_path, 4)
+    copy_beside_model(base(tmp_path, shard), shard, tmp_path, 4)
     assert not (tmp_path / "global_step_4").exists()
 
 
@@ -109,12 +109,12 @@ def test_pruning_takes_what_was_never_finished(tmp_path: Path) -> None:
     gone, kept, now = (step_directory(tmp_path, step) for step in (2, 4, 6))
     for directory in (gone, kept, now):
         done = Shard(run_id="done", index=0, count=1)
-        publish(base(tmp_path, done), done, tmp_path, int(directory.name.rsplit("_", 1)[1]))
+        copy_beside_model(base(tmp_path, done), done, tmp_path, int(directory.name.rsplit("_", 1)[1]))
         for run_id in ("dead", "mine"):
             half = Shard(run_id=run_id, index=0, count=2)
-            publish(base(tmp_path, half), half, tmp_path, int(directory.name.rsplit("_", 1)[1]))
+            copy_beside_model(base(tmp_path, half), half, tmp_path, int(directory.name.rsplit("_", 1)[1]))
     (gone / "actor").rmdir()
-    prune_published(tmp_path, 6)
+    prune_beside_model(tmp_path, 6)
     prune_staging(tmp_path, "mine", 6)
     assert list(gone.iterdir()) == []
     check(kept, "done", 1)
@@ -124,12 +124,12 @@ def test_pruning_takes_what_was_never_finished(tmp_path: Path) -> None:
 def test_a_removal_that_was_interrupted_is_ended(tmp_path: Path) -> None:
     directory = step_directory(tmp_path, 2)
     shard = Shard(run_id="done", index=0, count=1)
-    publish(base(tmp_path, shard), shard, tmp_path, 2)
+    copy_beside_model(base(tmp_path, shard), shard, tmp_path, 2)
     (directory / "actor").rmdir()
     half = directory / ".rankbuffer-removed.tmp"
     half.mkdir()
     (half / "shard-0-of-1.zst").write_text("")
-    prune_published(tmp_path, 4)
+    prune_beside_model(tmp_path, 4)
     prune_staging(tmp_path, "mine", 4)
     assert list(directory.iterdir()) == []
 
@@ -137,7 +137,7 @@ def test_a_removal_that_was_interrupted_is_ended(tmp_path: Path) -> None:
 def test_a_broken_manifest_is_told(tmp_path: Path) -> None:
     directory = step_directory(tmp_path)
     shard = Shard(run_id="run", index=0, count=1)
-    publish(base(tmp_path, shard), shard, tmp_path, 4)
+    copy_beside_model(base(tmp_path, shard), shard, tmp_path, 4)
     manifest = directory / "rankbuffer" / "MANIFEST.json"
     manifest.write_text(json.dumps({"format": 9}))
     with pytest.raises(CheckpointError, match="format 9"):

@@ -1,7 +1,7 @@
-"""Where verl keeps its checkpoints and which one it resumes: the decisions of its trainers.
+"""Where verl keeps its checkpoints, and which one it will resume.
 
-Managers are built before the trainer loads anything, and nothing is called on
-load, so the same files and options are read here.
+Reward managers are created before the trainer loads a checkpoint, and verl calls nothing
+when it does. So the files and options on which its trainers decide are read here too.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from typing import Any
 
 from ...errors import ConfigError
 
-TRACKER = "latest_checkpointed_iteration.txt"
+LATEST_STEP = "latest_checkpointed_iteration.txt"
 _STEP = re.compile(r"global_step_(\d+)/*$")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resume:
-    """The step that training goes on from, and its directory; step 0 starts afresh."""
+    """The step that training goes on from, and its directory. Step 0 is a new start."""
 
     step: int = 0
     directory: Path | None = None
 
     def lies_in(self, root: Path) -> bool:
-        """Whether it is this directory's step, not that of another one's checkpoints."""
+        """Whether the step is one of the checkpoints in this directory, not of another run's."""
         here = step_directory(root, self.step)
         return self.directory is not None and self.directory.resolve() == here.resolve()
 
 
 Signature = tuple[int, ...] | None
-"""A file's identity, size and time of change; None: there is no file."""
+"""A file's inode, time of change and size; None if there is no file."""
 
 
-class Tracker:
-    """The file that names the newest checkpoint."""
+class LatestStepFile:
+    """The file in which verl keeps the step of its newest checkpoint."""
 
     def __init__(self, root: Path) -> None:
-        self._path = root / TRACKER
+        self._path = root / LATEST_STEP
 
     def signature(self) -> Signature:
-        """Changes whenever the file is written, be it with the same step."""
+        """Changes whenever the file is written, even with the same step."""
         try:
             stat = self._path.stat()
         except OSError:
@@ -50,7 +50,7 @@ class Tracker:
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def step(self) -> int:
-        """The newest saved step; 0 for none, and for a file that is being written."""
+        """The newest saved step; 0 if there is none, or if the file is being written."""
         try:
             return int(self._path.read_text(encoding="ascii").strip())
         except (OSError, ValueError):
@@ -67,8 +67,8 @@ def root_of(trainer: Mapping[str, Any]) -> Path:
     return Path.cwd() / Path(str(given))
 
 
-def resume(trainer: Mapping[str, Any], root: Path) -> Resume:
-    """What verl's ``_load_checkpoint`` will load."""
+def resumed_step(trainer: Mapping[str, Any], root: Path) -> Resume:
+    """The checkpoint that verl's ``_load_checkpoint`` will load."""
     mode = trainer.get("resume_mode", "auto")
     if mode == "disable":
         return Resume()
@@ -83,7 +83,7 @@ def resume(trainer: Mapping[str, Any], root: Path) -> Resume:
         return Resume(step=int(match[1]), directory=directory)
     if mode != "auto":
         raise ConfigError(f"trainer.resume_mode: {mode!r} is not one of auto, disable, resume_path")
-    step = Tracker(root).step()
+    step = LatestStepFile(root).step()
     directory = step_directory(root, step)
     if step == 0 or not directory.is_dir():
         return Resume()

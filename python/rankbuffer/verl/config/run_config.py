@@ -1,6 +1,6 @@
-"""A trainer's configuration against what the reward manager needs, before anything runs.
+"""What the reward manager needs from a trainer's configuration, checked before anything runs.
 
-Every problem comes with the override that ends it.
+Each problem names the override that solves it.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ConfigError
-from .inflight import rollouts_in_flight, too_few_workers
-from .lookup import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
+from .reward_workers import rollouts_in_flight, too_few_workers
+from .trainer_config import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
 from .settings import PREFIX, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What the manager reads from the trainer's configuration beside its own options."""
+class RunConfig:
+    """Our own options, and what the reward manager reads from verl's."""
 
     settings: Settings
     group_size: int
     workers: int
     asynchronous: bool
     steps_in_rows: bool
-    """V1 rows carry the step they belong to; V0 rows do not."""
+    """Whether rows carry their step, as those of the newer trainer (V1) do."""
 
 
-def plan(config: Mapping[str, Any]) -> Plan:
-    """The plan for a whole trainer configuration as plain mappings.
+def read_run_config(config: Mapping[str, Any]) -> RunConfig:
+    """From a trainer's whole configuration as plain mappings.
 
-    ConfigError lists everything that is wrong, one problem a line. What needs a look
-    beyond the configuration is left to ``start_problems``.
+    Raises ConfigError with every problem, one a line. What the configuration alone
+    cannot tell is left to ``start_problems``.
     """
     given = at(config, PREFIX)
     if not isinstance(given, Mapping):
@@ -46,35 +46,22 @@ def plan(config: Mapping[str, Any]) -> Plan:
     problems = [problem for check in _CHECKS for problem in check(config, settings)]
     if problems:
         raise ConfigError("\n".join(problems))
-    return Plan(
+    return RunConfig(
         settings=settings,
-        group_size=_group(config, settings),
+        group_size=rollouts(config),
         workers=reward_workers(config),
         asynchronous=is_asynchronous(config),
         steps_in_rows=is_v1(config),
     )
 
 
-def _group(config: Mapping[str, Any], settings: Settings) -> int:
-    return settings.rendezvous.group_size or rollouts(config)
-
-
 def _group_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    n = _group(config, settings)
-    if n >= 2 or not settings.scorer.method.needs_group:
-        return []
-    problem = f"actor_rollout_ref.rollout.n is {n}, so there is no group to rank: "
-    return [problem + "set actor_rollout_ref.rollout.n=8"]
-
-
-def _same_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    n = rollouts(config)
-    given, most = settings.rendezvous.group_size, settings.scorer.max_group_size
+    n, most = rollouts(config), settings.scorer.max_group_size
     problems = []
-    if given is not None and given != n:
+    if n < 2 and settings.scorer.method.needs_group:
         problems.append(
-            f"{PREFIX}.rendezvous.group_size is {given}, but actor_rollout_ref.rollout.n is {n}: "
-            f"leave it out, or set actor_rollout_ref.rollout.n={given}"
+            f"actor_rollout_ref.rollout.n is {n}, and {settings.scorer.method.name} ranks groups "
+            "of at least 2: set actor_rollout_ref.rollout.n=8"
         )
     if most is not None and most < n:
         problems.append(
@@ -87,12 +74,12 @@ def _same_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
 def _advantage(config: Mapping[str, Any], settings: Settings) -> list[str]:
     if settings.scorer.advantage == "grpo":
         return []
-    problem = f"{PREFIX}.advantage={settings.scorer.advantage} has no effect, verl computes them: "
+    problem = f"{PREFIX}.advantage={settings.scorer.advantage} has no effect, because verl computes advantages: "
     return [problem + "leave it out and set algorithm.norm_adv_by_std_in_grpo=False"]
 
 
 def _workers(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    return too_few_workers(config, _group(config, settings))
+    return too_few_workers(config, rollouts(config))
 
 
 def _side_files(config: Mapping[str, Any], settings: Settings) -> list[str]:
@@ -116,16 +103,15 @@ def _reward_model(config: Mapping[str, Any], settings: Settings) -> list[str]:
 
 
 _READ_S = 0.005
-"""For one row of a batch: 3 ms were measured for a response of 4,096 tokens."""
+"""Seconds to read one row of a batch. 3 ms were measured for a response of 4,096 tokens."""
 
 
 def _colocated(config: Mapping[str, Any], settings: Settings) -> list[str]:
-    """Rows of the default trainer's batch path have a prompt and a response, and no more.
+    """Problems of the default trainer's batch path, whose rows are only a prompt and a response.
 
-    Validation (trainer_base.py, _validate and _compute_reward_colocate) looks the same,
-    and a group is known by its prompt alone. Its rows are anywhere in the batch, in the
-    order in which rollouts ended: they must meet within ``batch_wait_s``. Each worker
-    reads its part of the batch from the beginning.
+    Validation rows look the same (trainer_base.py, _validate and _compute_reward_colocate),
+    and only its prompt names a group. The rows of a group are scattered over the batch, in
+    the order in which rollouts ended, and must all be read within ``batch_wait_s``.
     """
     often = at(config, "trainer.test_freq")
     validates = at(config, "trainer.val_before_train") is not False
@@ -137,15 +123,15 @@ def _colocated(config: Mapping[str, Any], settings: Settings) -> list[str]:
     problems = []
     if validates:
         problems.append(
-            f"{model}validation could not be told from training and would change the buffers: "
+            f"{model}validation rows look like training rows and would change the buffers: "
             f"set trainer.val_before_train=False trainer.test_freq=-1, {alone}"
         )
     if reward_workers(config) > 1:
         problems.append(
-            f"{model}groups would be torn apart between {reward_workers(config)} reward workers: "
+            f"{model}each group would be split between {reward_workers(config)} reward workers: "
             f"set reward.num_workers=1, {alone}"
         )
-    seconds = math.ceil((rollouts_in_flight(config, _group(config, settings)) or 0) * _READ_S)
+    seconds = math.ceil((rollouts_in_flight(config, rollouts(config)) or 0) * _READ_S)
     if settings.rendezvous.batch_wait_s < seconds:
         problems.append(
             f"{model}the rows of a group can be read {seconds} s apart in a batch of this size: "
@@ -157,7 +143,7 @@ def _colocated(config: Mapping[str, Any], settings: Settings) -> list[str]:
 def _remax(config: Mapping[str, Any], settings: Settings) -> list[str]:
     if str(at(config, "algorithm.adv_estimator")).lower() != "remax":
         return []
-    problem = "algorithm.adv_estimator=remax puts a greedy rollout into each group: "
+    problem = "algorithm.adv_estimator=remax adds a greedy rollout to each group: "
     return [problem + "set algorithm.adv_estimator=grpo"]
 
 
@@ -171,5 +157,5 @@ def _async_save(config: Mapping[str, Any], settings: Settings) -> list[str]:
 
 
 _CHECKS = (
-    _group_size, _same_size, _advantage, _workers, _side_files, _reward_model, _remax, _async_save,
+    _group_size, _advantage, _workers, _side_files, _reward_model, _remax, _async_save,
 )  # fmt: skip

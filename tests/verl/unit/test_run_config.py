@@ -10,10 +10,10 @@ import pytest
 
 import rankbuffer as rb
 from rankbuffer.errors import ConfigError
-from rankbuffer.verl.config.inflight import fits
+from rankbuffer.verl.config.reward_workers import fits
 from rankbuffer.verl.config.settings import Settings
-from rankbuffer.verl.config.validate import plan
-from rankbuffer.verl.files.tracker import resume, root_of
+from rankbuffer.verl.config.run_config import read_run_config
+from rankbuffer.verl.files.trainer_checkpoints import resumed_step, root_of
 
 GOOD: dict[str, Any] = {
     "reward": {
@@ -47,11 +47,11 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 
 def test_a_good_one() -> None:
-    got = plan(GOOD)
+    got = read_run_config(GOOD)
     assert (got.group_size, got.workers, got.asynchronous, got.steps_in_rows) == (8, 1, False, True)
     assert got.settings.scorer.method == rb.RankBuffer()
-    assert plan(changed("trainer.v1.trainer_mode", "colocate_async")).asynchronous
-    assert not plan(changed("trainer.use_v1", False)).steps_in_rows
+    assert read_run_config(changed("trainer.v1.trainer_mode", "colocate_async")).asynchronous
+    assert not read_run_config(changed("trainer.use_v1", False)).steps_in_rows
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,6 @@ def test_a_good_one() -> None:
         ("reward.rankbuffer.rendezvous", {"owners": 0}, "rendezvous.owners"),
         ("reward.rankbuffer.rendezvous", {"owners": True}, "rendezvous.owners=1"),
         ("reward.rankbuffer.rendezvous", {"owners": 1.5}, "rendezvous.owners"),
-        ("reward.rankbuffer.rendezvous", {"group_size": 0}, "rendezvous.group_size=1"),
         ("reward.rankbuffer.rendezvous", {"deadline_s": NAN}, "rendezvous.deadline_s=1800"),
         ("reward.rankbuffer.rendezvous", {"deadline_s": INF}, "rendezvous.deadline_s=1800"),
         ("reward.rankbuffer.rendezvous", {"restart_s": 0}, "rendezvous.restart_s=120"),
@@ -91,7 +90,7 @@ def test_a_good_one() -> None:
         ("reward.rankbuffer.side_file", ["/a", 5], "+reward.rankbuffer.side_file=FILE"),
         ("reward.rankbuffer.side_file", "/no/such.jsonl", "side_file: /no/such.jsonl cannot be"),
         ("reward.rankbuffer.side_file", ["/dev", "/no"], "side_file: /no cannot be read"),
-        ("reward.rankbuffer.rendezvous", {"group_size": 4}, "actor_rollout_ref.rollout.n=4"),
+        ("reward.rankbuffer.rendezvous", {"group_size": 4}, "rendezvous.group_size: unknown option"),
         ("reward.rankbuffer.max_group_size", 4, "+reward.rankbuffer.max_group_size=8"),
         ("reward.rankbuffer.advantage", "dr_grpo", "algorithm.norm_adv_by_std_in_grpo=False"),
         ("reward.num_workers", 0, "set reward.num_workers=1"),
@@ -113,18 +112,18 @@ def test_a_good_one() -> None:
 )
 def test_what_is_wrong_and_what_to_write(path: str, value: Any, override: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        plan(changed(path, value))
+        read_run_config(changed(path, value))
     assert override in str(caught.value)
 
 
 def test_a_pointwise_method_needs_no_group() -> None:
     config = changed("actor_rollout_ref.rollout.n", 1)
     config["reward"]["rankbuffer"]["method"] = "pointwise"
-    assert plan(config).group_size == 1
+    assert read_run_config(config).group_size == 1
 
 
 def test_options_alone_are_those_of_the_default_method() -> None:
-    method = plan(changed("reward.rankbuffer.method", {"k0": 7})).settings.scorer.method
+    method = read_run_config(changed("reward.rankbuffer.method", {"k0": 7})).settings.scorer.method
     assert method == rb.RankBuffer(k0=7)
 
 
@@ -132,7 +131,7 @@ def test_all_problems_at_once() -> None:
     config = changed("algorithm.adv_estimator", "remax")
     config["reward"]["reward_model"]["enable"] = True
     with pytest.raises(ConfigError) as caught:
-        plan(config)
+        read_run_config(config)
     assert len(str(caught.value).splitlines()) == 2
 
 
@@ -140,7 +139,7 @@ def in_flight(config: dict[str, Any], **trainer: Any) -> int:
     """As the refusal of one reward worker names it."""
     config["trainer"] = {"use_v1": True, **trainer}
     with pytest.raises(ConfigError) as caught:
-        plan(config)
+        read_run_config(config)
     return int(str(caught.value).split(" rollouts can wait")[0].rpartition(" ")[2])
 
 
@@ -148,7 +147,7 @@ def test_rollouts_in_flight_of_the_older_trainer() -> None:
     """Its data loader's batch, which gen_batch_size may set."""
     config = changed("data.gen_batch_size", 192)
     assert in_flight(config, use_v1=False) == 192 * 8
-    plan({**config, "trainer": {"use_v1": True}})  # fetched there in several parts
+    read_run_config({**config, "trainer": {"use_v1": True}})  # fetched there in several parts
     config["data"] = {"train_batch_size": 512, "gen_batch_size": None}
     assert in_flight(config, use_v1=False) == 512 * 8
 
@@ -157,21 +156,21 @@ def test_rollouts_in_flight_of_the_synchronous_trainer() -> None:
     config = changed("algorithm.filter_groups", {"enable": True, "max_inflight_gen_batches": 3})
     assert in_flight(config) == 3 * 64 * 8
     config["algorithm"]["filter_groups"]["enable"] = False
-    plan(config)
+    read_run_config(config)
 
 
 def test_rollouts_in_flight_of_asynchronous_trainers() -> None:
     config = changed("data.train_batch_size", 100)
-    plan(config)
+    read_run_config(config)
     for mode in ("separate_async", "colocate_async"):
         v1 = {"trainer_mode": mode, mode: {"num_warmup_batches": 1.505}}
         assert in_flight(config, v1=v1) == (100 + 150) * 8
     config["skip"] = {"rollout_tq": {"enable": True}}
-    plan(config)
+    read_run_config(config)
     config = changed("trainer.v1", {"trainer_mode": "separate_async"})
     config["trainer"]["v1"]["separate_async"] = {"num_warmup_batches": NAN}
     with pytest.raises(ConfigError, match="num_warmup_batches=1"):
-        plan(config)
+        read_run_config(config)
 
 
 def colocated(**trainer: Any) -> dict[str, Any]:
@@ -186,21 +185,21 @@ def test_a_colocated_reward_model_cannot_tell_validation() -> None:
     never = {"val_before_train": False, "test_freq": -1}
     for trainer in ({}, {**never, "val_before_train": True}, {**never, "test_freq": 5}):
         with pytest.raises(ConfigError, match=r"trainer\.val_before_train=False trainer\.test_f"):
-            plan(colocated(**trainer))
+            read_run_config(colocated(**trainer))
     config = colocated(**never)
-    plan(config)
+    read_run_config(config)
     config["data"]["train_batch_size"] = 1024  # one call a worker, however many rows
     with pytest.raises(ConfigError, match=r"^.*set \+reward\S*\.batch_wait_s=41$"):
-        plan(config)
+        read_run_config(config)
     config["reward"]["rankbuffer"]["rendezvous"] = {"batch_wait_s": 41}
-    plan(config)
+    read_run_config(config)
     config["reward"]["num_workers"] = 2
     with pytest.raises(ConfigError, match=r"set reward\.num_workers=1"):
-        plan(config)
+        read_run_config(config)
     config["reward"]["reward_model"]["enable_resource_pool"] = True
     config["data"]["train_batch_size"] = 64
-    plan(config)
-    plan(colocated(use_v1=False))  # rows of the older trainer carry all columns
+    read_run_config(config)
+    read_run_config(colocated(use_v1=False))  # rows of the older trainer carry all columns
 
 
 def test_the_cap_is_1000_calls_a_worker() -> None:
@@ -233,7 +232,7 @@ def test_a_yaml_file_and_overrides_on_top(tmp_path: Path) -> None:
 
 def test_what_will_be_resumed(tmp_path: Path) -> None:
     def step(**trainer: Any) -> int:
-        return resume(trainer, tmp_path).step
+        return resumed_step(trainer, tmp_path).step
 
     assert step() == step(resume_mode="auto") == 0
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("6")

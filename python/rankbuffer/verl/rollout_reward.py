@@ -1,4 +1,4 @@
-"""What verl is told about a rollout beside its reward: numbers under the same keys, always."""
+"""The reward of one rollout, and the numbers that verl logs with it."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ STATUS = {
     "timeout": 4,
     "truncated": 5,
     "cancelled": 6,
-    # What only the trainer's side can meet.
-    "rejected": 7,  # the row or its query is unusable; the log says why
-    "late": 8,  # came after its group had been closed and scored
-    "lost": 9,  # the owner of its query died while holding the group
-    "error": 10,  # an error of ours; the log has the traceback
+    # Only in verl:
+    "rejected": 7,  # the row or its query cannot be used; the log says why
+    "late": 8,  # came after its group had been scored
+    "lost": 9,  # the owner of its query ended and could not be started again
+    "error": 10,  # an error in this package; the log has the traceback
 }
 """``rb_status``."""
 
 GROUP_STATUS = {"ok": 0, "partial": 1, "failed": 2, "lost": 3}
-"""``rb_group_status``. Only an ok group may have changed its query's buffer."""
+"""``rb_group_status``. Only a group that is ok changes its query's buffer."""
 
 NONE = -1.0
-"""Stands for a position or a progress that there is none of: verl averages, so never NaN."""
+"""For a position or a progress that does not exist. verl averages, so it must not be NaN."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """One rollout's reward and what to log of it. All fields are finite numbers."""
+class RolloutReward:
+    """One rollout's reward and its logged numbers. All fields are finite."""
 
     reward: float = 0.0
     rank: float = NONE
@@ -50,34 +50,34 @@ class Verdict:
     group_std: float = 0.0
 
     def as_extra_info(self) -> dict[str, float]:
-        """``reward_extra_info``: floats, so that columns never mix types."""
+        """verl's ``reward_extra_info``: always the same keys, always floats."""
         return {f"rb_{name}": float(getattr(self, name)) for name in _KEYS}
 
 
-_KEYS = tuple(f.name for f in fields(Verdict) if f.name != "reward")
+_KEYS = tuple(f.name for f in fields(RolloutReward) if f.name != "reward")
 
 KEYS = tuple(f"rb_{name}" for name in _KEYS)
 """The keys of ``reward_extra_info``."""
 
 
-def failed(status: str, group_status: str = "failed") -> Verdict:
-    """A rollout that could not be scored. All of a failed group get 0, hence no advantage."""
-    return Verdict(status=STATUS[status], group_status=GROUP_STATUS[group_status])
+def failed(status: str, group_status: str = "failed") -> RolloutReward:
+    """For a rollout that could not be scored: 0 for all of a group, hence no advantage."""
+    return RolloutReward(status=STATUS[status], group_status=GROUP_STATUS[group_status])
 
 
 LOST = failed("lost", "lost")
-"""For the rollouts of a group that died with its owner."""
+"""For rollouts whose owner could not be started again."""
 
 
-def verdicts(result: GroupResult, judge_s: float) -> list[Verdict]:
-    """A group's result as one verdict for each response.
+def rollout_rewards(result: GroupResult, judge_s: float) -> list[RolloutReward]:
+    """The rewards of a group, one for each response.
 
-    Calls, tokens and seconds are each rollout's share of its group's, so that
-    their sum over a batch is what the batch cost.
+    Calls, tokens and seconds are divided by the size of the group, so that their sum over
+    a batch is what the batch cost.
     """
     n = len(result.rewards)
     tokens = result.tokens
-    shared = Verdict(
+    shared = RolloutReward(
         group_status=GROUP_STATUS[result.group_status],
         anchors=result.anchors,
         calls=sum(result.calls.values()) / n,
@@ -101,7 +101,7 @@ def verdicts(result: GroupResult, judge_s: float) -> list[Verdict]:
 
 
 def finite(value: Any) -> float:
-    """A number that verl can average: it turns NaN rewards into NaN gradients without a word."""
+    """0 in place of NaN or infinity, which verl would turn into NaN gradients without a warning."""
     number = float(value)
     return number if math.isfinite(number) else 0.0
 

@@ -39,7 +39,7 @@ def start_problems(settings: Settings, timeout: float = 30.0) -> list[str]:
     return _ask(settings.scorer, settings.side_file or (), timeout)
 
 
-def judge_answers(judge: Judge | SimulatedJudge, timeout: float = 30.0) -> list[str]:
+def judge_problems(judge: Judge | SimulatedJudge, timeout: float = 30.0) -> list[str]:
     """Whether each endpoint can be reached, takes the key and serves the model."""
     if isinstance(judge, SimulatedJudge):
         return []

@@ -15,8 +15,8 @@ import rankbuffer as rb
 from rankbuffer import _ffi
 from rankbuffer.config import ScorerConfig
 from rankbuffer.errors import InputError
-from rankbuffer.verl.config import probe
-from rankbuffer.verl.config.probe import judge_answers, start_problems
+from rankbuffer.verl.config import start_check
+from rankbuffer.verl.config.start_check import judge_problems, start_problems
 from rankbuffer.verl.config.settings import Settings
 from rankbuffer.verl.rollouts.queries import QueryData, SideFile
 
@@ -82,7 +82,7 @@ def endpoint() -> Iterator[Callable[..., str]]:
 )
 def test_a_judge_that_is_there(endpoint: Any, models: Any, completion: Any) -> None:
     url = endpoint(models, completion)
-    assert judge_answers(rb.Judge(base_url=url, model="m")) == []
+    assert judge_problems(rb.Judge(base_url=url, model="m")) == []
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_judge_that_is_there(endpoint: Any, models: Any, completion: Any) -> N
 def test_one_that_would_fail_every_group(
     endpoint: Any, models: Any, completion: Any, override: str
 ) -> None:
-    (found,) = judge_answers(rb.Judge(base_url=endpoint(models, completion), model="m"))
+    (found,) = judge_problems(rb.Judge(base_url=endpoint(models, completion), model="m"))
     assert found.startswith("reward.rankbuffer.judge: ")
     assert "+reward.rankbuffer.judge." in found
     assert override in found
@@ -113,14 +113,14 @@ def test_one_that_would_fail_every_group(
 
 def test_one_of_several_that_is_not_there(endpoint: Any) -> None:
     urls = [endpoint(LISTED, YES), "http://127.0.0.1:9/v1"]
-    (found,) = judge_answers(rb.Judge(base_url=urls, model="m"))
+    (found,) = judge_problems(rb.Judge(base_url=urls, model="m"))
     assert "cannot be reached" in found
     assert "127.0.0.1:9" in found
     assert "+reward.rankbuffer.judge.base_url=" in found
 
 
 def test_a_simulated_judge_is_always_there() -> None:
-    assert judge_answers(rb.SimulatedJudge(qualities={})) == []
+    assert judge_problems(rb.SimulatedJudge(qualities={})) == []
 
 
 def settings(side_file: Any = None, **options: Any) -> Settings:
@@ -189,7 +189,7 @@ def test_an_owner_reads_side_files_without_the_library(
 
 
 def test_a_check_that_takes_too_long_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "_START_S", -29.99)
+    monkeypatch.setattr(start_check, "_START_S", -29.99)
     (found,) = start_problems(settings())
     assert "the check before the start failed: it took more than" in found
 
