@@ -53,7 +53,7 @@ class RewardManager(RewardManagerBase):  # type: ignore[misc]
             self.owner = Owner(self.run, self.root, resume, uuid.uuid4().hex[:12])
             self._owners = self.owner
         else:
-            from .actors.owner_actor import RemoteOwners
+            from .actors.remote_owners import RemoteOwners
 
             self._owners = RemoteOwners(self.run, self.root, resume)
 
