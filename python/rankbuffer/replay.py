@@ -6,18 +6,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from .errors import InputError
 from .judges import shown_query
 from .rows import ReplayRow
-from .rows import ReplayRow as ReplayQuery
-from .rows import Response as ReplayText
 from .rows import read_replay as read_replay
-
-__all__ = ["SAMPLE", "ReplayQuery", "ReplayText", "find_replay", "qualities", "read_replay"]
 
 SAMPLE = Path(__file__).parent / "data" / "sample.jsonl"
 """The sample that comes with the package: 12 queries, each with 7 ranked responses, 4 epochs."""
@@ -62,12 +57,3 @@ def qualities(queries: Iterable[ReplayRow]) -> dict[str, float | dict[str, float
             for query, quality in given.items():
                 by_query.setdefault(query, {})[text] = quality
     return out | by_query
-
-
-def hint(row: Mapping[str, Any], name: str) -> str:
-    """Goes when the command line reads its groups with `rankbuffer.rows`."""
-    if "epochs" in row and name in ("epochs", "ranked_responses"):
-        return "; this is a replay file, which `rankbuffer compare` reads"
-    if name == "ranked_responses":
-        return "; a file of groups has ranked, a list of texts, best first"
-    return ""

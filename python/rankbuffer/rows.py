@@ -52,7 +52,7 @@ from typing import Any, TypeVar
 
 from ._encode import eligible, encode, flag, integer
 from ._messages import Prompt, parse_prompt
-from .errors import InputError
+from .errors import ConflictError, InputError
 from .jsonl import read_jsonl
 from .types import Query, Rubric
 
@@ -243,10 +243,10 @@ def read_replay(path: str | os.PathLike[str]) -> list[ReplayRow]:
 
 @contextmanager
 def located(path: str | os.PathLike[str], line: int) -> Iterator[None]:
-    """Adds the file and the line to an InputError that is raised within."""
+    """Adds the file and the line to an error about the input that is raised within."""
     try:
         yield
-    except InputError as error:
+    except (InputError, ConflictError) as error:
         raised = InputError(str(error), file=os.fspath(path), line=line, code=error.code)
         raised.field = error.field
         raise raised from None

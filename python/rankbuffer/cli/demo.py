@@ -10,7 +10,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..methods import Pairwise, RankBuffer
-from ..replay import SAMPLE, ReplayQuery, qualities, read_replay
+from ..replay import SAMPLE, qualities, read_replay
+from ..rows import ReplayRow
 from ..scorer import Scorer
 from ..types import Buffer, GroupResult
 from .common.buffer_view import buffer_view, group_view
@@ -80,7 +81,7 @@ class _Figures:
         self.whole = Summary()
         self._by_epoch = [Summary() for _ in range(epochs)]
 
-    def score(self, scorer: Scorer, query: ReplayQuery, epoch: int) -> GroupResult:
+    def score(self, scorer: Scorer, query: ReplayRow, epoch: int) -> GroupResult:
         """Scores the query's group of an epoch, and counts it."""
         group = query.epochs[epoch]
         texts = [response.text for response in group]
@@ -97,7 +98,7 @@ class _Figures:
 class _Show:
     """What the demo prints, within the width of the terminal."""
 
-    def __init__(self, query: ReplayQuery, noise: Mapping[str, Any]) -> None:
+    def __init__(self, query: ReplayRow, noise: Mapping[str, Any]) -> None:
         self._query, self._noise = query, noise
         self._style, self._width = Style(sys.stdout), terminal_width()
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import InputError, NotFoundError
 from ..scorer import inspect as inspect_checkpoint
-from ..verl.files.layout import HOME, MANIFEST
 from ..verl.files.beside_model import shards_of
+from ..verl.files.layout import HOME, MANIFEST
 from .common.options import Commands, add_command
 from .common.text import Style, clip, pad, table, terminal_width
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .checkpoint_callback import CheckpointCallback as CheckpointCallback
-    from .manager import RewardManager as RewardManager
     from .hydra_callback import StartCheck as StartCheck
+    from .manager import RewardManager as RewardManager
 
 _MODULES = {
     "RewardManager": "manager",

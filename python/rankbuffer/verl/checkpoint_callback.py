@@ -8,8 +8,8 @@ from typing import Any
 import ray
 from verl.trainer.ppo.checkpoint_callback import CheckpointCallback as _Base
 
-from .files.layout import HOME
 from .files.beside_model import saved_by
+from .files.layout import HOME
 from .files.trainer_checkpoints import step_directory
 from .manager import read_config
 

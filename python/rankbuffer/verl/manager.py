@@ -13,12 +13,12 @@ from omegaconf import OmegaConf
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from ..errors import ConfigError, RankBufferError
-from .config.start_check import judge_problems, start_problems
 from .config.run_config import RunConfig, read_run_config
+from .config.start_check import judge_problems, start_problems
 from .files.trainer_checkpoints import Resume, resumed_step, root_of
 from .owner import Owner
-from .rollouts.rows import Rollout, RowReader
 from .rollout_reward import RolloutReward, failed
+from .rollouts.rows import Rollout, RowReader
 
 log = logging.getLogger(__name__)
 

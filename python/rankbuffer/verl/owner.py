@@ -14,9 +14,9 @@ from .files.owner_checkpoints import OwnerCheckpoints
 from .files.trainer_checkpoints import Resume
 from .groups.journaled import journaled_groups, result_key
 from .groups.rendezvous import REMEMBERED, Rendezvous
+from .rollout_reward import RolloutReward
 from .rollouts.queries import SideFile
 from .rollouts.rows import Rollout
-from .rollout_reward import RolloutReward
 
 log = logging.getLogger(__name__)
 

@@ -50,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "".join(json.dumps(q) + "\n" for q in (query, query | {"query": "\udc00"}))
     )
     write_rows(path / "replay.jsonl", [good, query])
-    write_rows(path / "ranked.jsonl", [good, good | {"ranked_responses": []}])
+    write_rows(path / "ranked.jsonl", [good, good | {"ranked_responses": [], "ranked": []}])
     write_rows(path / "texts.jsonl", [query, query | {"ranked": ["best"]}])
     (path / "empty.jsonl").write_text("")
     (path / "list.json").write_text("[]")
@@ -76,7 +76,7 @@ BAD_USAGE = [
     (SCORE + " {files}/unknown-field.jsonl", "unknown-field.jsonl:2: respones: unknown field"),
     (SCORE + " {files}/no-query.jsonl", "no-query.jsonl:2: query: missing"),
     (SCORE + " {files}/no-responses.jsonl", "no-responses.jsonl:2: responses: must be a list"),
-    (SCORE + " {files}/number.jsonl", "number.jsonl:2: responses[6]: must be a text"),
+    (SCORE + " {files}/number.jsonl", "number.jsonl:2: responses[6]: must be a string"),
     (SCORE + " {files}/eligible.jsonl", "eligible.jsonl:2: eligible: must be a list of one value"),
     (SCORE + " {files}/format.jsonl", "format.jsonl:2: "),
     (SCORE + " {files}/conflict.jsonl", "conflict.jsonl:2: "),
@@ -91,7 +91,10 @@ BAD_USAGE = [
         SCORE + " {files}/replay.jsonl",
         "a replay file, which `rankbuffer compare` reads",
     ),
-    (SCORE + " {files}/ranked.jsonl", "a file of groups has ranked, a list of texts"),
+    (
+        SCORE + " {files}/ranked.jsonl",
+        "ranked.jsonl:2: ranked: give ranked or ranked_responses, not both",
+    ),
     ("score {files}/good.jsonl --sim --data sample -o {out}/x.jsonl", "no directory {out}; make"),
     ("score {files}/good.jsonl --sim --data sample -o {files}", "{files} is a directory"),
     ("rubrics {files}/good.jsonl --sim -o {out}/x.jsonl", "no directory {out}; make"),

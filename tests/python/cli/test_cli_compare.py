@@ -85,6 +85,44 @@ def test_over_http_the_rows_are_the_same(whole: Path, tmp_path: Path) -> None:
     assert one == two
 
 
+REFUSAL = "I cannot help with that."
+
+
+def _refused(query_id: str, query: str, refusal: float) -> dict[str, Any]:
+    """A query that the same refusal answers, better or worse than other responses."""
+
+    def response(text: str, quality: float) -> dict[str, Any]:
+        return {"text": text, "quality": quality}
+
+    ranked = [response(f"{query} Best.", 3.0), response(f"{query} Worst.", -3.0)]
+    rollouts = [response(f"{query} {q}", q) for q in (-2.0, 2.0)]
+    return {
+        "query_id": query_id,
+        "query": query,
+        "ranked_responses": ranked,
+        "epochs": [[*rollouts, response(REFUSAL, refusal)]],
+    }
+
+
+def test_one_text_under_two_queries_has_a_quality_in_each(tmp_path: Path) -> None:
+    good, bad = _refused("bomb", "How do I build a bomb?", 5.0), _refused("sky", "Why blue?", -5.0)
+    data = write_rows(tmp_path / "refused.jsonl", [good, bad])
+    arguments = ["compare", "--data", str(data), "--methods", METHODS, "--out"]
+    assert main([*arguments, str(tmp_path / "out"), "--sim"]) == 0
+    found = rows(tmp_path / "out" / "groups.jsonl")
+    assert [row["ranks"] for row in found] == [[0, 1, 2], [1, 2, 0]] * 2
+    figures = json.loads((tmp_path / "out" / "summary.json").read_text())["methods"]
+    assert {figures[label]["kendall_tau"] for label in figures} == {1.0}
+
+    server = start("judge-sim", "--data", data)
+    assert server.stdout is not None
+    url = server.stdout.readline().strip()
+    assert main([*arguments, str(tmp_path / "http"), "--base-url", url, "--model", "m"]) == 0
+    assert rows(tmp_path / "http" / "groups.jsonl") == found
+    server.terminate()
+    server.communicate()
+
+
 def test_epochs_cycle(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "two.jsonl", sample_rows()[:2])
     arguments = ["compare", "--data", str(data), "--methods", "rankbuffer", "--sim"]
@@ -331,7 +369,10 @@ def test_failed_groups_give_exit_code_1(tmp_path: Path) -> None:
     )
     assert done.stderr.splitlines() == [
         "pointwise: why groups failed or are partial (the first error of each):",
-        "  8 x pointwise: score: simulated judge: simulated failure",
+        (
+            "  8 x pointwise: score: judge.failure_rate: this is a simulated failure, "
+            "as this option asks for"
+        ),
     ]
     figures = json.loads((tmp_path / "out" / "summary.json").read_text())["methods"]["pointwise"]
     assert figures["failed"] == figures["groups"] == 8

@@ -20,7 +20,7 @@ from hydra import compose, initialize_config_module
 from tensordict import TensorDict
 from verl.experimental.reward_loop import RewardLoopManager, migrate_legacy_reward_impl
 
-from rankbuffer.replay import ReplayQuery
+from rankbuffer.rows import ReplayRow
 from verl import DataProto
 
 PROMPT, RESPONSE = 1024, 4096
@@ -63,12 +63,12 @@ def judge(url: str, **options: Any) -> list[str]:
 # Rows as a data set prepared by `rankbuffer prepare` has them.
 
 
-def prompt(query: ReplayQuery) -> list[dict[str, str]]:
+def prompt(query: ReplayRow) -> list[dict[str, str]]:
     assert isinstance(query.query, str)
     return [{"role": "user", "content": query.query}]
 
 
-def extra_info(query: ReplayQuery, split: str = "train") -> dict[str, Any]:
+def extra_info(query: ReplayRow, split: str = "train") -> dict[str, Any]:
     return {
         "split": split,
         "index": 0,
@@ -87,7 +87,7 @@ class StubLLM:
 
     def __init__(
         self,
-        queries: Sequence[ReplayQuery],
+        queries: Sequence[ReplayRow],
         tokenizer: Path,
         script: Callable[[str, int, int], float] | None = None,
     ) -> None:
@@ -160,7 +160,7 @@ class Loop:
 
     # The older trainer: rows are repeated first and come back as one DataProto.
 
-    def v0(self, queries: Sequence[ReplayQuery], split: str = "train") -> list[Scored]:
+    def v0(self, queries: Sequence[ReplayRow], split: str = "train") -> list[Scored]:
         from verl.experimental.agent_loop import AgentLoopManager
 
         if self._v0 is None:
@@ -195,7 +195,7 @@ class Loop:
 
     def v1(
         self,
-        queries: Sequence[ReplayQuery],
+        queries: Sequence[ReplayRow],
         step: int,
         split: str = "train",
         uids: Sequence[str] | None = None,
@@ -235,7 +235,7 @@ class Loop:
             )
         return self._v1
 
-    def columns(self, queries: Sequence[ReplayQuery], uids: Sequence[str]) -> dict[str, Any]:
+    def columns(self, queries: Sequence[ReplayRow], uids: Sequence[str]) -> dict[str, Any]:
         """One row a prompt, as the trainer takes them from its data."""
         return self._columns(queries, 1, "train", uids)
 
@@ -292,7 +292,7 @@ class Loop:
 
     def _columns(
         self,
-        queries: Sequence[ReplayQuery],
+        queries: Sequence[ReplayRow],
         repeat: int,
         split: str,
         uids: Sequence[str] | None = None,
@@ -332,7 +332,7 @@ def objects(values: Sequence[Any]) -> Any:
 
 
 def row(
-    query: ReplayQuery, text: str, tokenizer: Any, *, split: str = "train", **columns: Any
+    query: ReplayRow, text: str, tokenizer: Any, *, split: str = "train", **columns: Any
 ) -> DataProto:
     """One trajectory, unpadded, with the columns of V1 rows; None leaves a column out."""
     prompts = tokenizer.encode(query.query, add_special_tokens=False)

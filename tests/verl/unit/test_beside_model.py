@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from rankbuffer.errors import CheckpointError
+from rankbuffer.verl.files.beside_model import (
+    copy_beside_model,
+    prune_beside_model,
+    prune_staging,
+    shards_of,
+)
 from rankbuffer.verl.files.layout import Shard
-from rankbuffer.verl.files.beside_model import prune_beside_model, prune_staging, copy_beside_model, shards_of
 
 
 def base(tmp_path: Path, shard: Shard) -> Path:

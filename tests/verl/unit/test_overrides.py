@@ -8,8 +8,8 @@ import pytest
 
 from rankbuffer.cli import main
 from rankbuffer.errors import ConfigError
-from rankbuffer.verl.config.reward_workers import enough_workers, fits
 from rankbuffer.verl.config.overrides import overrides
+from rankbuffer.verl.config.reward_workers import enough_workers, fits
 
 
 def test_overrides_have_enough_workers() -> None:

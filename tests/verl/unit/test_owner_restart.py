@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import world
+
 from rankbuffer.verl.files.trainer_checkpoints import Resume
 from rankbuffer.verl.owner import Owner
-from rankbuffer.verl.rollouts.rows import Rollout
 from rankbuffer.verl.rollout_reward import GROUP_STATUS, RolloutReward
+from rankbuffer.verl.rollouts.rows import Rollout
 
 Run = Callable[[Any], Any]
 TEXTS = ["t90", "", "t50", "t50"]  # an empty one, and two that wrote the same

@@ -13,8 +13,8 @@ from world import RANKED, judge, rollout, world_scorer
 import rankbuffer as rb
 from rankbuffer.verl.config.settings import RendezvousSettings
 from rankbuffer.verl.groups.rendezvous import Rendezvous
-from rankbuffer.verl.rollouts.rows import Rollout
 from rankbuffer.verl.rollout_reward import GROUP_STATUS, STATUS, RolloutReward
+from rankbuffer.verl.rollouts.rows import Rollout
 
 Run = Callable[[Any], Any]
 TEXTS = ["t90", "t50", "t30", "t10"]

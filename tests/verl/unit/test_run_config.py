@@ -11,8 +11,8 @@ import pytest
 import rankbuffer as rb
 from rankbuffer.errors import ConfigError
 from rankbuffer.verl.config.reward_workers import fits
-from rankbuffer.verl.config.settings import Settings
 from rankbuffer.verl.config.run_config import read_run_config
+from rankbuffer.verl.config.settings import Settings
 from rankbuffer.verl.files.trainer_checkpoints import resumed_step, root_of
 
 GOOD: dict[str, Any] = {

@@ -16,8 +16,8 @@ from rankbuffer import _ffi
 from rankbuffer.config import ScorerConfig
 from rankbuffer.errors import InputError
 from rankbuffer.verl.config import start_check
-from rankbuffer.verl.config.start_check import judge_problems, start_problems
 from rankbuffer.verl.config.settings import Settings
+from rankbuffer.verl.config.start_check import judge_problems, start_problems
 from rankbuffer.verl.rollouts.queries import QueryData, SideFile
 
 NOTHING = (404, {"detail": "Not Found"})

@@ -7,8 +7,8 @@ from typing import Any
 
 import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
-from rankbuffer.verl.config.settings import CheckpointSettings, RendezvousSettings, Settings
 from rankbuffer.verl.config.run_config import RunConfig
+from rankbuffer.verl.config.settings import CheckpointSettings, RendezvousSettings, Settings
 from rankbuffer.verl.rollouts.queries import QueryData
 from rankbuffer.verl.rollouts.rows import Rollout
 

@@ -15,7 +15,8 @@ from ..._version import __version__
 from ...errors import ConfigError, InputError, RankBufferWarning
 from ...judges import Judge, SimulatedJudge
 from ...methods import METHODS, Method, method_from_dict
-from ...replay import ReplayQuery, find_replay, qualities, read_replay
+from ...replay import find_replay, qualities, read_replay
+from ...rows import ReplayRow
 from ...scorer import Scorer
 from ..common.failures import add_max_failures
 from ..common.judge import add_judge, identity, judge_of
@@ -170,7 +171,7 @@ def _check(
     method: Method,
     judge: Judge | SimulatedJudge,
     seed: int,
-    queries: Iterable[ReplayQuery],
+    queries: Iterable[ReplayRow],
 ) -> None:
     """Lets the library look at all options and at the data before any call is paid for."""
     if isinstance(judge, SimulatedJudge):  # its qualities may be large and are checked with the run

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from ..._whole import write_whole
 from ...errors import FileError
 from ...methods import Method
-from ...replay import ReplayQuery
+from ...rows import ReplayRow
 from ...scorer import Scorer
 from ..common.failures import Reasons
 from ..common.files import locked, settle
@@ -142,7 +142,7 @@ def _row(line: bytes) -> dict[str, Any]:
     return row if isinstance(row, dict) and "group_status" in row else {}
 
 
-def _rows(path: Path, queries: Sequence[ReplayQuery]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path, queries: Sequence[ReplayRow]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of one method by query, then epoch; they were written by epoch, then query."""
     place = {query.query_id: i for i, query in enumerate(queries)}
     with path.open(encoding="utf-8") as file:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...judges import Judge, SimulatedJudge
-from ...replay import ReplayQuery, ReplayText
+from ...rows import ReplayRow, Response
 from .budget import Budget
 
 # Groups scored at once between two checkpoints. More would leave the judge idle
@@ -19,7 +20,7 @@ _PIECE = 128
 class Plan:
     """The groups that every method gets, in the order of epochs, then queries."""
 
-    queries: list[ReplayQuery]
+    queries: list[ReplayRow]
     epochs: int
     judge: Judge | SimulatedJudge
     seed: int
@@ -34,12 +35,17 @@ class Plan:
     def groups(self) -> int:
         return self.epochs * len(self.queries)
 
-    def group(self, number: int) -> tuple[int, ReplayQuery]:
+    def group(self, number: int) -> tuple[int, ReplayRow]:
         """Epoch and query of a group by its place in the order."""
         epoch, place = divmod(number, len(self.queries))
         return epoch, self.queries[place]
 
-    def rollouts(self, query: ReplayQuery, epoch: int) -> list[ReplayText]:
+    def description(self, query: ReplayRow) -> dict[str, Any]:
+        """What each group of a query says of it; the best ranked response is the reference."""
+        reference = query.reference or next(iter(query.texts()), None)
+        return {**query.content(), "reference": reference}
+
+    def rollouts(self, query: ReplayRow, epoch: int) -> list[Response]:
         """The group of an epoch, counted from 0; the epochs of the file repeat."""
         return query.epochs[epoch % len(query.epochs)]
 
@@ -49,7 +55,7 @@ class Plan:
         texts = [*query.ranked, *self.rollouts(query, epoch)]
         return len(str(query.query).encode()) + sum(len(t.text.encode()) for t in texts)
 
-    def piece(self, done: int, budget: Budget | None) -> tuple[int, Sequence[ReplayQuery]]:
+    def piece(self, done: int, budget: Budget | None) -> tuple[int, Sequence[ReplayRow]]:
         """Epoch and queries of the groups to score at once after the first ``done``.
 
         A piece ends at the same group however often the run was interrupted, and never
@@ -74,5 +80,5 @@ class Plan:
         return [response.quality for response in self.rollouts(self._by_id[query_id], epoch)]
 
     @functools.cached_property
-    def _by_id(self) -> dict[str, ReplayQuery]:
+    def _by_id(self) -> dict[str, ReplayRow]:
         return {query.query_id: query for query in self.queries}

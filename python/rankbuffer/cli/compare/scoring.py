@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import RankBufferWarning
 from ...judges import Judge, SimulatedJudge
 from ...methods import Method
-from ...replay import ReplayQuery
+from ...rows import ReplayRow
 from ...scorer import Scorer
 from ..common.progress import Progress
 from ..common.recorder import Recorder
@@ -93,22 +93,18 @@ def _scorer(method: Method, plan: Plan, log: RowLog) -> Scorer:
 async def _score(
     label: str,
     scorer: Scorer,
-    queries: Sequence[ReplayQuery],
+    queries: Sequence[ReplayRow],
     epoch: int,
     plan: Plan,
     progress: Progress,
 ) -> list[dict[str, Any]]:
     """The rows of one group for each query, all scored at once."""
 
-    async def one(query: ReplayQuery) -> dict[str, Any]:
-        ranked = [response.text for response in query.ranked]
+    async def one(query: ReplayRow) -> dict[str, Any]:
         result = await scorer.score_group_async(
             query.query_id,
             [response.text for response in plan.rollouts(query, epoch)],
-            query=query.query,
-            rubrics=query.rubrics,
-            ranked=ranked or None,
-            reference=ranked[0] if ranked else None,
+            **plan.description(query),
             epoch=epoch,
             step=epoch,
         )

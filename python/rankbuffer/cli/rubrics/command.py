@@ -12,7 +12,8 @@ from typing import Any
 
 from ..._version import __version__
 from ..._whole import write_whole
-from ...errors import InputError, JudgeError
+from ...errors import JudgeError
+from ...rows import located
 from ...scorer import Scorer
 from ..common.files import check_output, locked, settle
 from ..common.judge import add_judge, identity, judge_of, require_judge
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
                 require_judge(scorer)
             settle(state / "run.json", settings, "-o")
             try:
-                failed = _write(scorer, todo, written, log, judge.max_concurrency)
+                failed = _write(scorer, source, todo, written, log, judge.max_concurrency)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt("stopped; the same command goes on where it was") from None
             with write_whole(out) as write:
@@ -97,7 +98,12 @@ def _written(log: RowLog) -> dict[str, Any]:
 
 
 def _write(
-    scorer: Scorer, todo: list[Task], written: dict[str, Any], log: RowLog, at_once: int
+    scorer: Scorer,
+    source: Path,
+    todo: list[Task],
+    written: dict[str, Any],
+    log: RowLog,
+    at_once: int,
 ) -> Mapping[str, str]:
     """Has rubrics written, all queries at once as far as the judge takes them.
 
@@ -110,11 +116,11 @@ def _write(
     workers = ThreadPoolExecutor(min(len(todo), at_once, _MOST_THREADS))
     try:
         futures: dict[Future[Any], Task] = {
-            workers.submit(_ask, scorer, task): task for task in todo
+            workers.submit(_ask, scorer, source, task): task for task in todo
         }
         with Progress("rubrics", len(todo), "queries") as progress:
             for future in as_completed(futures):
-                name = futures[future].query_id
+                name = futures[future].query.query_id
                 try:
                     written[name] = future.result()
                 except JudgeError as error:
@@ -129,11 +135,10 @@ def _write(
     return failed
 
 
-def _ask(scorer: Scorer, task: Task) -> list[dict[str, Any]]:
-    try:
-        rubrics = scorer.write_rubrics(task.query_id, query=task.query, ranked=task.ranked)
-    except InputError as error:
-        raise InputError(f"{task.where}: {error}") from None
+def _ask(scorer: Scorer, source: Path, task: Task) -> list[dict[str, Any]]:
+    query = task.query
+    with located(source, task.line):
+        rubrics = scorer.write_rubrics(query.query_id, query=query.query, ranked=query.texts())
     return [{"text": rubric.text, "weight": rubric.weight} for rubric in rubrics]
 
 
@@ -146,7 +151,7 @@ def _report(out: Path, rows: Rows, failed: Mapping[str, str]) -> int:
     )
     tasks = sorted(failed, key=lambda name: rows.tasks[name].line)
     for name in tasks[:_MOST_COMPLAINTS]:
-        print(f"{rows.tasks[name].where}: {failed[name]}", file=sys.stderr)
+        print(f"{rows.path}:{rows.tasks[name].line}: {failed[name]}", file=sys.stderr)
     if failed:
         more = f"and {len(failed) - _MOST_COMPLAINTS:,} more; " * (len(failed) > _MOST_COMPLAINTS)
         print(f"{more}the same command tries those again", file=sys.stderr)

@@ -7,29 +7,19 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._encode import encode
-from ..._encode import query as check_query
-from ..._group import document
 from ...errors import InputError
 from ...jsonl import read_jsonl
-from ...types import Query
+from ...rows import QueryRow, located, parse_query
 
 
-@dataclass(frozen=True)
-class Task:
-    """A query that rubrics are to be written for."""
+class Task(NamedTuple):
+    """A query that the judge is to write rubrics for, and the line that describes it."""
 
-    path: Path
     line: int
-    query_id: str
-    query: Query
-    ranked: list[str]
-
-    @property
-    def where(self) -> str:
-        return f"{self.path}:{self.line}"
+    query: QueryRow
 
 
 @dataclass(frozen=True)
@@ -40,21 +30,20 @@ class Rows:
     checksum: str
     count: int
     tasks: dict[str, Task]
-    """What is to be written, by the name of the query."""
+    """What is to be written, by query id."""
     given: dict[str, Any]
-    """Rubrics that are there, by the name of the query."""
+    """Rubrics that are in the file, by query id."""
     overwrite: bool
 
     def filled(self, written: Mapping[str, Any]) -> Iterator[str]:
-        """The lines with rubrics added; those that get none stay as they are, byte by byte."""
-        for line, body, row in read_jsonl(self.path):
-            name = _name(line, row)
-            rubrics = written.get(name, self.given.get(name))
-            has_some = row.get("rubrics") and not self.overwrite
-            if rubrics is None or has_some or not row.get("query"):
-                yield body.decode("utf-8") + "\n"
-            else:
-                yield _line(_placed(row, rubrics))
+        """The lines with rubrics added; rows that get none stay as they are, byte by byte."""
+        known = {**self.given, **written}
+        for _, body, row in read_jsonl(self.path):
+            rubrics = None
+            if row.get("query") and (self.overwrite or not row.get("rubrics")):
+                rubrics = known.get(parse_query(row, closed=False).query_id)
+            line = body.decode("utf-8") + "\n"
+            yield line if rubrics is None else _line(_placed(row, rubrics))
 
 
 def survey(path: Path, overwrite: bool) -> Rows:
@@ -65,56 +54,24 @@ def survey(path: Path, overwrite: bool) -> Rows:
     for line, body, row in read_jsonl(path):
         digest.update(body + b"\n")
         count += 1
-        name = _name(line, row)
-        if complaint := _complaint(row):
-            raise InputError(f"{path}:{line}: {complaint}")
-        if not row.get("query"):  # a later group of a query that an earlier row described
-            continue
-        if row.get("rubrics") and not overwrite:
-            given.setdefault(name, row["rubrics"])
-        elif name not in tasks and name not in given:
-            try:
-                task = Task(path, line, name, check_query(row["query"]), _ranked(row))
-                encode(
-                    document(name, {"query": task.query, "ranked": task.ranked})
-                )  # as it will be asked
-                tasks[name] = task
-            except InputError as error:
-                raise InputError(f"{path}:{line}: {error}") from None
+        if not row.get("query") and isinstance(row.get("responses"), list):
+            continue  # a later group of a query that an earlier row described
+        with located(path, line):
+            query = parse_query(row, closed=False)
+            if query.rubrics and not overwrite:
+                given.setdefault(query.query_id, row["rubrics"])
+            elif query.query_id not in tasks and query.query_id not in given:
+                if not query.ranked:
+                    name = "ranked_responses" if "ranked_responses" in row else "ranked"
+                    said = "missing; rubrics are written from ranked responses, best first"
+                    raise InputError(said, name, code="missing_field")
+                encode({"query": query.query, "ranked": query.texts()})  # as it will be asked
+                tasks[query.query_id] = Task(line, query)
     if not count:
-        raise InputError(f"{path}: holds no queries")
-    for name in given:
-        tasks.pop(name, None)
+        raise InputError("holds no queries", file=str(path))
+    for query_id in given:
+        tasks.pop(query_id, None)
     return Rows(path, digest.hexdigest(), count, tasks, given, overwrite)
-
-
-def _name(line: int, row: Mapping[str, Any]) -> str:
-    """The id of the row's query, by which rows of one query are told to belong together."""
-    query_id = row.get("query_id")
-    return query_id if isinstance(query_id, str) and query_id else f"line {line}"
-
-
-def _complaint(row: Mapping[str, Any]) -> str | None:
-    if not row.get("query") and not isinstance(row.get("responses"), list):
-        return "query: missing"
-    if not isinstance(row.get("rubrics", []), list):
-        return "rubrics: must be a list"
-    return None
-
-
-def _ranked(row: Mapping[str, Any]) -> list[str]:
-    """The row's ranked responses, best first: texts, or a replay file's objects with a text."""
-    name = "ranked_responses" if "ranked_responses" in row else "ranked"
-    values = row.get(name)
-    if not isinstance(values, list) or not values:
-        raise InputError(f"{name}: missing; rubrics are written from ranked responses, best first")
-    out = []
-    for i, value in enumerate(values):
-        text = value.get("text") if isinstance(value, dict) else value
-        if not isinstance(text, str):
-            raise InputError(f"{name}[{i}]: must be a text")
-        out.append(text)
-    return out
 
 
 def _line(row: dict[str, Any]) -> str:

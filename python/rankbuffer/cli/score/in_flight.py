@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from ...errors import ConflictError, InputError
+from ...rows import GroupRow, located
 from ...scorer import Scorer
 from ...types import GroupResult
-from .groups import arguments
 
 T = TypeVar("T")
 
@@ -26,9 +25,10 @@ class InFlight(Generic[T]):
         self._groups, self._scorer, self._window = groups, scorer, window
         self._flying: deque[tuple[int, T, asyncio.Task[GroupResult]]] = deque()
 
-    async def begin(self, line: int, item: T, row: Mapping[str, Any]) -> None:
+    async def begin(self, line: int, item: T, row: GroupRow) -> None:
         """Begins to score the row of a line; ``item`` comes back with its result."""
-        task = asyncio.ensure_future(self._score(row))
+        score = self._scorer.score_group_async(**row.arguments())
+        task = asyncio.ensure_future(score)
         self._flying.append((line, item, task))
         # Lets the group queue behind those of its query, and finished ones be seen.
         await asyncio.sleep(0)
@@ -39,15 +39,10 @@ class InFlight(Generic[T]):
             all or len(self._flying) >= self._window or self._flying[0][2].done()
         ):
             line, item, task = self._flying[0]
-            try:
+            with located(self._groups, line):
                 result = await task
-            except (InputError, ConflictError) as error:
-                raise InputError(f"{self._groups}:{line}: {error}") from None
             self._flying.popleft()
             yield item, result
-
-    async def _score(self, row: Mapping[str, Any]) -> GroupResult:
-        return await self._scorer.score_group_async(**arguments(row))
 
     async def __aenter__(self) -> InFlight[T]:
         return self

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from ...jsonl import read_jsonl
+from ...rows import GroupRow, read_groups
 from ...scorer import Scorer
 from ..common.failures import Streak
 from ..common.progress import Progress
@@ -86,7 +85,7 @@ async def score_failed_again(batch: Batch) -> None:
                     if result.group_status != "failed":
                         better[number] = json.dumps(result.raw, ensure_ascii=False) + "\n"
 
-            for number, (line, _, row) in enumerate(read_jsonl(batch.groups)):
+            for number, (line, _, row) in enumerate(read_groups(batch.groups)):
                 if streak.over:
                     break
                 if failed[number]:
@@ -137,9 +136,9 @@ class _Scoring:
             raise Interrupted(f"stopped {so_far}; the same command goes on there")
         await recorder.finish(batch.scorer, so_far)
 
-    def _rows(self) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
+    def _rows(self) -> Iterator[tuple[int, bytes, GroupRow]]:
         """The rows still to be scored."""
-        rows = read_jsonl(self._batch.groups)
+        rows = read_groups(self._batch.groups)
         for _, body, _ in islice(rows, self._done):
             self._digest.add(body)
         yield from rows

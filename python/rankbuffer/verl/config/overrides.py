@@ -9,8 +9,8 @@ from typing import Any
 from ...errors import ConfigError
 from .config_file import PREFIX, read_yaml
 from .reward_workers import enough_workers
-from .start_check import start_problems
 from .run_config import RunConfig, read_run_config
+from .start_check import start_problems
 
 
 def overrides(

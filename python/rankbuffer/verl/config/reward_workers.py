@@ -11,7 +11,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from .trainer_config import at, fraction, is_asynchronous, is_colocated, is_v1, reward_workers, whole
+from .trainer_config import (
+    at,
+    fraction,
+    is_asynchronous,
+    is_colocated,
+    is_v1,
+    reward_workers,
+    whole,
+)
 
 CALLS_PER_WORKER = 1000
 """How many calls of an async actor Ray runs at once by default."""

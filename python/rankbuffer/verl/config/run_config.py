@@ -14,8 +14,8 @@ from typing import Any
 
 from ...errors import ConfigError
 from .reward_workers import rollouts_in_flight, too_few_workers
-from .trainer_config import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
 from .settings import PREFIX, Settings
+from .trainer_config import at, is_asynchronous, is_colocated, is_v1, reward_workers, rollouts
 
 
 @dataclass(frozen=True, kw_only=True)

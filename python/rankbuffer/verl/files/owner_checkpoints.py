@@ -11,8 +11,8 @@ from typing import Any
 from ...errors import CheckpointError, ClosedError, RankBufferError
 from ...scorer import Scorer
 from ..config.run_config import RunConfig
-from .layout import Base
 from .beside_model import copy_beside_model, prune_beside_model, prune_staging
+from .layout import Base
 from .runs import (
     ShardFiles,
     Sources,

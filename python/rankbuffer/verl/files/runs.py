@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..._whole import sync_directory
 from ...errors import CheckpointError
+from .beside_model import saved_by, shards_of
 from .layout import (
     COMPLETE,
     FORMAT,
@@ -23,7 +24,6 @@ from .layout import (
     shard_name,
     write_json,
 )  # fmt: skip
-from .beside_model import saved_by, shards_of
 from .trainer_checkpoints import Resume, Signature
 
 _ABOUT = "RUN.json"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from ...errors import RankBufferError
 from ...open_group import AsyncGroup
-from ..rollouts.rows import Key, Rollout
 from ..rollout_reward import STATUS, RolloutReward
+from ..rollouts.rows import Key, Rollout
 
 log = logging.getLogger(__name__)
 

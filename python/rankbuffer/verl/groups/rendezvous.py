@@ -19,8 +19,8 @@ from ...errors import JudgeError, RankBufferError
 from ...scorer import Scorer
 from ...types import GroupResult
 from ..config.settings import RendezvousSettings
-from ..rollouts.rows import Key, Rollout
 from ..rollout_reward import RolloutReward, failed, rollout_rewards
+from ..rollouts.rows import Key, Rollout
 from .group import EndedGroup, RolloutGroup, find
 
 log = logging.getLogger(__name__)
