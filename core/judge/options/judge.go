@@ -1,5 +1,5 @@
 // Package options holds the options of a judge. A new option is a field of
-// Judge and a row of the table in fields.go.
+// Judge, and a case of Validate if not every value can be used.
 package options
 
 import (
@@ -16,35 +16,36 @@ const (
 	TypeSimulated = "simulated"
 )
 
-// Judge is how to reach a judge and how hard to try. A zero field is its
-// default. In JSON the names are those of the table in fields.go, times are
-// seconds (fractions allowed), and base_url is a string or a list of strings.
+// Judge is how to reach a judge and how hard to try. A zero field is its default.
+// In JSON the names are those of the tags, times are seconds (fractions allowed),
+// and base_url is a string or a list of strings. Every judge has the options
+// tagged so, the others are those of an endpoint.
 type Judge struct {
-	Type string // TypeOpenAI (default) or TypeSimulated
+	Type string `json:"type" every:"judge"` // TypeOpenAI (default) or TypeSimulated
 
 	// The endpoint.
-	BaseURLs  []string          // up to and without /chat/completions; all serve the same model
-	Model     string            // the name the endpoint serves it under
-	APIKey    Secret            // wins over APIKeyEnv
-	APIKeyEnv string            // the environment variable that holds the key
-	Headers   map[string]Secret // sent with every request
-	Proxy     Secret            // may hold a password; http, https or socks5 URL; the environment is never consulted
+	BaseURLs  oneOrMore         `json:"base_url"`    // up to and without /chat/completions; all serve the same model
+	Model     string            `json:"model"`       // the name the endpoint serves it under
+	APIKey    Secret            `json:"api_key"`     // wins over APIKeyEnv
+	APIKeyEnv string            `json:"api_key_env"` // the environment variable that holds the key
+	Headers   map[string]Secret `json:"headers"`     // sent with every request
+	Proxy     Secret            `json:"proxy"`       // may hold a password; http, https or socks5 URL; the environment is never consulted
 
 	// The request.
-	Temperature     float64        // 0 is sent as 0
-	OmitTemperature bool           // for models that refuse the field
-	MaxTokens       int            // 0: not sent, the endpoint's own limit
-	Seed            *int64         // unless the request sets its own
-	ExtraBody       map[string]any // further body fields, e.g. chat_template_kwargs
-	SystemRole      *bool          // false: the system message is put before the first user message
+	Temperature     float64        `json:"temperature"`      // 0 is sent as 0
+	OmitTemperature bool           `json:"omit_temperature"` // for models that refuse the field
+	MaxTokens       int            `json:"max_tokens"`       // 0: not sent, the endpoint's own limit
+	Seed            *int64         `json:"seed"`             // unless the request sets its own
+	ExtraBody       map[string]any `json:"extra_body"`       // further body fields, e.g. chat_template_kwargs
+	SystemRole      *bool          `json:"system_role"`      // false: the system message is put before the first user message
 
 	// How hard to try.
-	Timeout        Seconds // one attempt: 120
-	GroupTimeout   Seconds // all calls of a group: 600; the caller applies it
-	MaxConcurrency int     // attempts in flight, over all endpoints: 256
-	MaxRetries     *int    // attempts after the first: 3
-	Backoff        Seconds // before the first retry, doubled for each further one: 0.5
-	BackoffMax     Seconds // 30
+	Timeout        Seconds `json:"timeout" every:"judge"`         // one attempt: 120
+	GroupTimeout   Seconds `json:"group_timeout" every:"judge"`   // all calls of a group: 600; the caller applies it
+	MaxConcurrency int     `json:"max_concurrency" every:"judge"` // attempts in flight, over all endpoints: 256
+	MaxRetries     *int    `json:"max_retries" every:"judge"`     // attempts after the first: 3
+	Backoff        Seconds `json:"backoff" every:"judge"`         // before the first retry, doubled for each further one: 0.5
+	BackoffMax     Seconds `json:"backoff_max" every:"judge"`     // 30
 }
 
 // WithDefaults fills in what was left zero.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/sashabaranov/go-openai"
+
 	"github.com/rankbuffer/rankbuffer/core/judge"
 )
 
@@ -64,7 +66,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 	// Any model may be named and only one is listed, so clients that check first
 	// come with this question, which is about no text the judge could know.
 	if m := req.Messages; len(m) == 1 && m[0].Content == judge.PreflightQuestion {
-		respond(w, http.StatusOK, newChatResponse(h.lastID.Add(1), chat.Model, judge.Reply{Text: "yes", FinishReason: "stop"}))
+		respond(w, http.StatusOK, completionOf(h.lastID.Add(1), chat.Model, judge.Reply{Text: "yes", FinishReason: "stop"}))
 		return
 	}
 	reply, err := h.judge.Judge(r.Context(), req)
@@ -72,7 +74,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, statusOf(err), err.Error())
 		return
 	}
-	respond(w, http.StatusOK, newChatResponse(h.lastID.Add(1), chat.Model, reply))
+	respond(w, http.StatusOK, completionOf(h.lastID.Add(1), chat.Model, reply))
 }
 
 // statusOf is the status an error came with, or 500.
@@ -84,16 +86,9 @@ func statusOf(err error) int {
 }
 
 func (h *handler) models(w http.ResponseWriter, _ *http.Request) {
-	type model struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-	}
-	respond(w, http.StatusOK, struct {
-		Object string  `json:"object"`
-		Data   []model `json:"data"`
-	}{"list", []model{{ModelName, "model", 0, "rankbuffer"}}})
+	respond(w, http.StatusOK, map[string]any{
+		"object": "list", "data": []openai.Model{{ID: ModelName, Object: "model", OwnedBy: "rankbuffer"}},
+	})
 }
 
 func notAllowed(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +96,11 @@ func notAllowed(w http.ResponseWriter, r *http.Request) {
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {
-	respond(w, status, newChatError(status, message))
+	kind := "server_error"
+	if status < http.StatusInternalServerError {
+		kind = "invalid_request_error"
+	}
+	respond(w, status, openai.ErrorResponse{Error: &openai.APIError{Message: message, Type: kind}})
 }
 
 func respond(w http.ResponseWriter, status int, v any) {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sashabaranov/go-openai"
 	"go.uber.org/goleak"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
@@ -74,13 +75,13 @@ func overHTTP(t testing.TB, client *http.Client, url string, req judge.Request) 
 		body["logprobs"], body["top_logprobs"] = true, req.TopLogProbs
 	}
 	status, answer := post(t, client, url, body)
-	var chat chatResponse
+	var chat openai.ChatCompletionResponse
 	if err := json.Unmarshal(answer, &chat); err != nil || status != http.StatusOK || len(chat.Choices) != 1 {
 		t.Fatalf("got %d %s (%v)", status, answer, err)
 	}
 	choice := chat.Choices[0]
-	reply := judge.Reply{Text: choice.Message.Content, FinishReason: choice.FinishReason,
-		Usage: judge.Usage{Prompt: chat.Usage.PromptTokens, Completion: chat.Usage.CompletionTokens, Cached: chat.Usage.Details.CachedTokens}}
+	reply := judge.Reply{Text: choice.Message.Content, FinishReason: string(choice.FinishReason),
+		Usage: judge.Usage{Prompt: chat.Usage.PromptTokens, Completion: chat.Usage.CompletionTokens, Cached: chat.Usage.PromptTokensDetails.CachedTokens}}
 	if choice.LogProbs != nil {
 		for _, token := range choice.LogProbs.Content {
 			tp := judge.TokenProb{Token: token.Token, LogProb: token.LogProb}
@@ -173,7 +174,7 @@ func TestHTTPErrors(t *testing.T) {
 		"wrong path": {server.URL() + "/oops", with("model", "m"), 404, "invalid_request_error", "no such path"},
 	} {
 		status, answer := post(t, client, c.url, c.body)
-		var body chatError
+		var body openai.ErrorResponse
 		if err := json.Unmarshal(answer, &body); err != nil {
 			t.Errorf("%s: got %d %q: %v", name, status, answer, err)
 		}

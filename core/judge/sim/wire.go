@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sashabaranov/go-openai"
+
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
@@ -77,97 +79,29 @@ func (r chatRequest) judgeRequest() (judge.Request, error) {
 	return judge.Request{Messages: messages, Seed: r.Seed, TopLogProbs: r.TopLogProbs}, nil
 }
 
-type chatResponse struct {
-	ID      string       `json:"id"`
-	Object  string       `json:"object"`
-	Created int64        `json:"created"`
-	Model   string       `json:"model"`
-	Choices []chatChoice `json:"choices"`
-	Usage   chatUsage    `json:"usage"`
-}
-
-type chatChoice struct {
-	Index        int           `json:"index"`
-	Message      answerMessage `json:"message"`
-	LogProbs     *chatLogProbs `json:"logprobs"`
-	FinishReason string        `json:"finish_reason"`
-}
-
-type answerMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-type chatLogProbs struct {
-	Content []chatToken `json:"content"`
-}
-
-type chatToken struct {
-	Token       string      `json:"token"`
-	LogProb     float64     `json:"logprob"`
-	Bytes       []int       `json:"bytes"`
-	TopLogProbs []chatToken `json:"top_logprobs,omitempty"`
-}
-
-type chatUsage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-	TotalTokens      int `json:"total_tokens"`
-	Details          struct {
-		CachedTokens int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-}
-
-func newChatResponse(id uint64, model string, reply judge.Reply) chatResponse {
-	r := chatResponse{
-		ID: fmt.Sprintf("chatcmpl-sim-%d", id), Object: "chat.completion", Created: time.Now().Unix(), Model: model,
-		Choices: []chatChoice{{
-			Message:      answerMessage{Role: "assistant", Content: reply.Text},
-			FinishReason: reply.FinishReason,
-		}},
-		Usage: chatUsage{
-			PromptTokens: reply.Usage.Prompt, CompletionTokens: reply.Usage.Completion,
-			TotalTokens: reply.Usage.Prompt + reply.Usage.Completion,
-		},
+// completionOf is a reply as OpenAI's response.
+func completionOf(id uint64, model string, reply judge.Reply) openai.ChatCompletionResponse {
+	choice := openai.ChatCompletionChoice{
+		Message:      openai.ChatCompletionMessage{Role: "assistant", Content: reply.Text},
+		FinishReason: openai.FinishReason(reply.FinishReason),
 	}
-	r.Usage.Details.CachedTokens = reply.Usage.Cached
 	if len(reply.Tokens) > 0 {
-		r.Choices[0].LogProbs = &chatLogProbs{}
+		choice.LogProbs = &openai.LogProbs{}
 	}
 	for _, t := range reply.Tokens {
-		token := newChatToken(t.Token, t.LogProb)
+		token := openai.LogProb{Token: t.Token, LogProb: t.LogProb}
 		for _, a := range t.Top {
-			token.TopLogProbs = append(token.TopLogProbs, newChatToken(a.Token, a.LogProb))
+			token.TopLogProbs = append(token.TopLogProbs, openai.TopLogProbs{Token: a.Token, LogProb: a.LogProb})
 		}
-		r.Choices[0].LogProbs.Content = append(r.Choices[0].LogProbs.Content, token)
+		choice.LogProbs.Content = append(choice.LogProbs.Content, token)
 	}
-	return r
-}
-
-func newChatToken(text string, logProb float64) chatToken {
-	t := chatToken{Token: text, LogProb: logProb, Bytes: make([]int, len(text))}
-	for i, b := range []byte(text) {
-		t.Bytes[i] = int(b)
+	return openai.ChatCompletionResponse{
+		ID: fmt.Sprintf("chatcmpl-sim-%d", id), Object: "chat.completion", Created: time.Now().Unix(), Model: model,
+		Choices: []openai.ChatCompletionChoice{choice},
+		Usage: openai.Usage{
+			PromptTokens: reply.Usage.Prompt, CompletionTokens: reply.Usage.Completion,
+			TotalTokens:         reply.Usage.Prompt + reply.Usage.Completion,
+			PromptTokensDetails: &openai.PromptTokensDetails{CachedTokens: reply.Usage.Cached},
+		},
 	}
-	return t
-}
-
-// chatError is OpenAI's error body.
-type chatError struct {
-	Error chatErrorDetail `json:"error"`
-}
-
-type chatErrorDetail struct {
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    *string `json:"code"`
-}
-
-func newChatError(status int, message string) chatError {
-	kind := "server_error"
-	if status < 500 {
-		kind = "invalid_request_error"
-	}
-	return chatError{chatErrorDetail{Message: message, Type: kind}}
 }

@@ -56,99 +56,16 @@ func eachObject(text string, between func(string), found func(object)) {
 	}
 }
 
-// maxDepth bounds nesting: a judge's verdict needs 3 levels, and the containers
-// open at a time fit the bits of one word.
-const maxDepth = 64
-
-// What scanObject may meet next.
-const (
-	atKeyOrEnd = iota
-	atKey
-	atColon
-	atValue
-	atValueOrEnd
-	atCommaOrEnd
-)
-
 // scanObject reads the object that starts at text[start]. It returns its members
 // and the offset after it, or, if it is not well-formed JSON, the offset of the
 // byte that breaks it.
 func scanObject(text string, start int) (obj object, end int, ok bool) {
-	var (
-		objects  uint64 = 1 // bit d: the container at depth d+1 is an object
-		depth           = 1
-		state           = atKeyOrEnd
-		i               = start + 1
-		key      string
-		valueAt  int
-		finished = func() { // a value of some container ends at i
-			if state = atCommaOrEnd; depth == 1 {
-				obj = append(obj, member{key, text[valueAt:i]})
-			}
-		}
-	)
-	for {
-		for i < len(text) && isSpace(text[i]) {
-			i++
-		}
-		if i == len(text) {
-			return nil, i, false
-		}
-		c := text[i]
-		inObject := objects>>(depth-1)&1 == 1
-		switch {
-		case c == '}' && inObject && (state == atKeyOrEnd || state == atCommaOrEnd),
-			c == ']' && !inObject && (state == atValueOrEnd || state == atCommaOrEnd):
-			i++
-			if depth--; depth == 0 {
-				return obj, i, true
-			}
-			finished()
-		case c == '"' && (state == atKeyOrEnd || state == atKey):
-			last, ok := scanString(text, i)
-			if !ok {
-				return nil, last, false
-			}
-			if depth == 1 {
-				key = unquote(text[i:last])
-			}
-			i, state = last, atColon
-		case c == ':' && state == atColon:
-			i, state = i+1, atValue
-		case c == ',' && state == atCommaOrEnd:
-			i++
-			if state = atValue; inObject {
-				state = atKey
-			}
-		case state == atValue || state == atValueOrEnd:
-			if depth == 1 {
-				valueAt = i
-			}
-			if c == '{' || c == '[' {
-				if depth == maxDepth {
-					return nil, i, false
-				}
-				objects &^= 1 << depth
-				if state = atValueOrEnd; c == '{' {
-					objects |= 1 << depth
-					state = atKeyOrEnd
-				}
-				depth++
-				i++
-				continue
-			}
-			last, ok := scanScalar(text, i)
-			if i = last; !ok {
-				return nil, i, false
-			}
-			finished()
-		default:
-			return nil, i, false
-		}
-	}
+	s := &scanner{text: text, at: start, depth: 1}
+	ok = s.members(func(key, value string) {
+		obj = append(obj, member{unquote(key), value})
+	})
+	return obj, s.at, ok
 }
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // unquote decodes a JSON string known to be well-formed.
 func unquote(quoted string) string {
