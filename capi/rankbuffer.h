@@ -137,7 +137,7 @@ int32_t rb_handles_open(void);
  *            "seed": 0, "on_failure": "mean"|"neutral"|"raise",
  *            "reasoning": {"open": "<think>", "close": "</think>"} | null,
  *            "prompts": {"coarse": "/path/to/template", ...},
- *            "limits": {"max_response_bytes", "max_group_size", "max_groups"}}
+ *            "max_response_bytes", "max_group_size", "max_groups"}
  *   out     the handle, to be closed with rb_scorer_close
  *
  * Reads the template files; sends nothing to the judge.
@@ -235,7 +235,7 @@ int32_t rb_rubrics_write(rb_handle scorer, const char *query, char **out);
  *   group  {"query_id", "query"?, "rubrics"?, "ranked"?, "reference"?,
  *           "responses": [text], "eligible"?: [bool], "format_scores"?: [0..1],
  *           "epoch"?, "step"?, "update": true, "validate": false,
- *           "deadline_ms"?, "tag"?, "mark"?, "label"?}
+ *           "deadline_ms"?, "idempotency_key"?, "after_checkpoint"?, "result_key"?}
  *   out    the ticket, good until its completion was polled
  *
  * Query, rubrics and ranked are needed the first time a query is seen, here or

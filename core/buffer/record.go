@@ -11,20 +11,23 @@ type Record struct {
 	Query   query.Query `json:"query"`
 	Buffer  *Buffer     `json:"buffer,omitempty"` // nil until the first group bootstraps it
 	Ordinal int         `json:"ordinal"`          // groups completed for the query
-	Tags    []string    `json:"tags,omitempty"`   // names of the newest groups that changed it, oldest first
+
+	// IdempotencyKeys are those of the newest groups that changed the record, the
+	// oldest first.
+	IdempotencyKeys []string `json:"idempotency_keys,omitempty"`
 }
 
-// MaxTags is how many tags a record keeps: far more than a query's groups that
-// can still be handed in again.
-const MaxTags = 64
+// MaxKeys is how many idempotency keys a record keeps: far more than a query has
+// groups that can still be handed in again.
+const MaxKeys = 64
 
-// Tagged reports whether a group of this name changed the record.
-func (r Record) Tagged(tag string) bool { return tag != "" && slices.Contains(r.Tags, tag) }
+// Applied reports whether a group with this key changed the record.
+func (r Record) Applied(key string) bool { return key != "" && slices.Contains(r.IdempotencyKeys, key) }
 
-// withTag returns the tags with one more, in a slice of its own.
-func (r Record) withTag(tag string) []string {
-	kept := r.Tags[max(0, len(r.Tags)+1-MaxTags):]
-	return append(slices.Clone(kept), tag)
+// withKey returns the keys with one more, in a slice of its own.
+func (r Record) withKey(key string) []string {
+	kept := r.IdempotencyKeys[max(0, len(r.IdempotencyKeys)+1-MaxKeys):]
+	return append(slices.Clone(kept), key)
 }
 
 // View is what a person or a program is shown of a record.

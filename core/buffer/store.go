@@ -60,17 +60,12 @@ func (s *Store) Get(id string) (Record, bool) {
 	return r, ok
 }
 
-// Commit puts next in place of base and sets the number of completed groups. A
-// nil next keeps base and sets the number alone. Errors: fault.UnknownQuery; StaleUpdate
-// when the query's buffer is no longer base (the same pointer, nil for a buffer
-// that has not started); the store is then unchanged.
-func (s *Store) Commit(id string, base, next *Buffer, ordinal int) error {
-	return s.CommitTagged(id, base, next, ordinal, "")
-}
-
-// CommitTagged is Commit of a named group: with a next, and a tag that is not
-// empty, the record remembers the tag.
-func (s *Store) CommitTagged(id string, base, next *Buffer, ordinal int, tag string) error {
+// Commit puts next in place of base, sets the number of completed groups and
+// remembers the group's idempotency key; "" is none. A nil next keeps base and
+// sets the number alone. Errors: fault.UnknownQuery; fault.StaleUpdate when the
+// query's buffer is no longer base (the same pointer, nil for a buffer that has
+// not started); the store is then unchanged.
+func (s *Store) Commit(id string, base, next *Buffer, ordinal int, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, ok := s.records[id]
@@ -82,8 +77,8 @@ func (s *Store) CommitTagged(id string, base, next *Buffer, ordinal int, tag str
 	}
 	if next != nil {
 		r.Buffer = next
-		if tag != "" {
-			r.Tags = r.withTag(tag)
+		if key != "" {
+			r.IdempotencyKeys = r.withKey(key)
 		}
 	}
 	r.Ordinal = ordinal

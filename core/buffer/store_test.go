@@ -92,7 +92,7 @@ func TestStoreCommit(t *testing.T) {
 		{"q", first, second, 4, nil, second, 4},
 		{"q", first, second, 5, fault.StaleUpdate, second, 4},
 	} {
-		err := s.Commit(c.id, c.base, c.next, c.ordinal)
+		err := s.Commit(c.id, c.base, c.next, c.ordinal, "")
 		if !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
 			t.Errorf("%d: got %v, want %v", i, err, c.want)
 		}
@@ -181,7 +181,7 @@ func TestStoreConcurrent(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				switch err := s.Commit(id, r.Buffer, next, r.Ordinal+1); {
+				switch err := s.Commit(id, r.Buffer, next, r.Ordinal+1, ""); {
 				case err == nil:
 					n++
 				case !errors.Is(err, fault.StaleUpdate):

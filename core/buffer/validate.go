@@ -34,8 +34,8 @@ func (r Record) validate() error {
 	if r.Ordinal < 0 {
 		return invalid("ordinal", "%d is negative", r.Ordinal)
 	}
-	if len(r.Tags) > MaxTags {
-		return invalid("tags", "%d are more than %d", len(r.Tags), MaxTags)
+	if len(r.IdempotencyKeys) > MaxKeys {
+		return invalid("idempotency_keys", "%d are more than %d", len(r.IdempotencyKeys), MaxKeys)
 	}
 	if r.Buffer == nil {
 		return nil
@@ -50,7 +50,7 @@ func (r Record) validateText() error {
 		textOf("query", []string{r.Query.Prompt.Text}, itself),
 		textOf("query[%d]", r.Query.Prompt.Messages, func(m query.Message) string { return m.Content }),
 		textOf("rubrics[%d].text", r.Query.Rubrics, func(r query.Rubric) string { return r.Text }),
-		textOf("tags[%d]", r.Tags, itself),
+		textOf("idempotency_keys[%d]", r.IdempotencyKeys, itself),
 		textOf("ranked[%d]", r.Query.Ranked, itself),
 	)
 }

@@ -15,12 +15,14 @@ type metaEntry struct {
 
 // entryJSON is the payload of every other one: a whole record, or a change.
 type entryJSON struct {
-	Step   *int           `json:"step,omitempty"`
-	Mark   int            `json:"mark,omitempty"`
-	Tag    string         `json:"tag,omitempty"`
+	Step *int `json:"step,omitempty"`
+
+	AfterCheckpoint int    `json:"after_checkpoint,omitempty"`
+	IdempotencyKey  string `json:"idempotency_key,omitempty"`
+
 	Record *buffer.Record `json:"record,omitempty"`
 	Change *change        `json:"change,omitempty"`
-	Answer *Answer        `json:"answer,omitempty"`
+	Result *KeyedResult   `json:"keyed_result,omitempty"`
 }
 
 // change is a record by what differs from an older one of the same query. Its
@@ -28,7 +30,7 @@ type entryJSON struct {
 type change struct {
 	QueryID string       `json:"query_id"`
 	Ordinal int          `json:"ordinal"`
-	Tags    []string     `json:"tags,omitempty"`
+	Keys    []string     `json:"idempotency_keys,omitempty"`
 	Same    bool         `json:"same,omitempty"`   // the buffer is the older one
 	Buffer  *bufferDelta `json:"buffer,omitempty"` // neither: there is none
 }
@@ -51,7 +53,7 @@ type anchorDelta struct {
 
 // changeOf describes r by its difference from old.
 func changeOf(old *buffer.Buffer, r buffer.Record) *change {
-	c := &change{QueryID: r.Query.ID, Ordinal: r.Ordinal, Tags: r.Tags}
+	c := &change{QueryID: r.Query.ID, Ordinal: r.Ordinal, Keys: r.IdempotencyKeys}
 	switch {
 	case r.Buffer == old:
 		c.Same = true
@@ -84,7 +86,7 @@ func sameButInactive(a, b buffer.Anchor) bool {
 
 // apply rebuilds the record that c was made of, given the older one.
 func (c *change) apply(old buffer.Record) (buffer.Record, error) {
-	r := buffer.Record{Query: old.Query, Ordinal: c.Ordinal, Tags: c.Tags}
+	r := buffer.Record{Query: old.Query, Ordinal: c.Ordinal, IdempotencyKeys: c.Keys}
 	switch {
 	case c.Same:
 		r.Buffer = old.Buffer

@@ -15,7 +15,7 @@ import (
 )
 
 // A journal is a file to which every change of a record is appended as it
-// happens, so that nothing is lost between two checkpoints. In version 2:
+// happens, so that nothing is lost between two checkpoints. In version 1:
 //
 //	start    16 bytes: tag, version, checksum of both
 //	entries  16 bytes (packed size, raw size, checksum of the two, checksum of the
@@ -24,10 +24,10 @@ import (
 // The first entry holds the meta data. An entry holds a whole record, or what
 // differs from the record that this file held of the same query before. An entry
 // is written by one call, so a process that dies leaves a torn one at the end at
-// most. Version 1 is the same without answers.
+// most.
 const (
 	// JournalVersion is the format this program writes, and the newest it reads.
-	JournalVersion = 2
+	JournalVersion = 1
 
 	journalTag  = "RBJRNL\r\n"
 	journalHead = 16
@@ -36,11 +36,11 @@ const (
 
 // Entry is one change of a record.
 type Entry struct {
-	Step   *int   // training step of the group that made it; nil if it had none
-	Mark   int    // newest checkpoint saved when that group began; 0 for none
-	Tag    string // the caller's name for the group; "" for none
-	Record buffer.Record
-	Answer *Answer // what that group came back with; nil: it has no label, or did not end ok
+	Step            *int   // training step of the group that made it; nil if it had none
+	AfterCheckpoint int    // number of the newest checkpoint saved when that group began; 0 for none
+	IdempotencyKey  string // of that group; "" for none
+	Record          buffer.Record
+	Result          *KeyedResult // what that group came back with; nil: it has no result key, or did not end ok
 }
 
 // Journal appends entries to one file. It is safe for concurrent use.
@@ -126,10 +126,10 @@ func (j *Journal) Append(e Entry) error {
 }
 
 func (j *Journal) appendEntry(e Entry) error {
-	if err := e.Answer.validate(); err != nil {
+	if err := e.Result.validate(); err != nil {
 		return fmt.Errorf("%w: %w", errRecord, err)
 	}
-	out := entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag, Answer: e.Answer}
+	out := entryJSON{Step: e.Step, AfterCheckpoint: e.AfterCheckpoint, IdempotencyKey: e.IdempotencyKey, Result: e.Result}
 	if old, ok := j.known[e.Record.Query.ID]; ok {
 		out.Change = changeOf(old, e.Record)
 	} else {

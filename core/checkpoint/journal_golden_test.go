@@ -52,7 +52,7 @@ func TestJournalGolden(t *testing.T) {
 // wholeLine is an entry as JSON, its record whole.
 func wholeLine(t *testing.T, e Entry) string {
 	t.Helper()
-	line, err := lineOf(entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag, Record: &e.Record, Answer: e.Answer})
+	line, err := lineOf(entryJSON{Step: e.Step, AfterCheckpoint: e.AfterCheckpoint, IdempotencyKey: e.IdempotencyKey, Record: &e.Record, Result: e.Result})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func goldenHistory(t *testing.T) []Entry {
 		t.Fatal(err)
 	}
 	later := chat
-	later.Buffer, later.Ordinal, later.Tags = moved, 3, []string{"uid-1"}
+	later.Buffer, later.Ordinal, later.IdempotencyKeys = moved, 3, []string{"uid-1"}
 	counted := lazy
 	counted.Ordinal = 1
 	managed := pending
@@ -77,8 +77,8 @@ func goldenHistory(t *testing.T) []Entry {
 	step := 4
 	return []Entry{
 		{Record: chat}, {Record: lazy}, {Record: pending},
-		{Record: later, Step: &step, Mark: 3, Tag: "uid-1", Answer: answerOf("label <1>", "a", "b")},
-		{Record: counted, Mark: 3, Answer: answerOf("2", "")},
+		{Record: later, Step: &step, AfterCheckpoint: 3, IdempotencyKey: "uid-1", Result: resultOf("label <1>", "a", "b")},
+		{Record: counted, AfterCheckpoint: 3, Result: resultOf("2", "")},
 		{Record: managed, Step: &step},
 	}
 }

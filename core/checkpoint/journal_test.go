@@ -45,14 +45,14 @@ func history(t *testing.T, rng *rand.Rand, n int) []Entry {
 			r.Buffer = next
 		}
 		r.Ordinal++
-		e := Entry{Mark: i / 7, Record: r}
+		e := Entry{AfterCheckpoint: i / 7, Record: r}
 		if rng.Intn(2) == 0 {
 			step := i
-			e.Step, e.Tag = &step, fmt.Sprintf("uid-%d", i)
-			e.Record.Tags = append(e.Record.Tags[:len(e.Record.Tags):len(e.Record.Tags)], e.Tag)
+			e.Step, e.IdempotencyKey = &step, fmt.Sprintf("uid-%d", i)
+			e.Record.IdempotencyKeys = append(e.Record.IdempotencyKeys[:len(e.Record.IdempotencyKeys):len(e.Record.IdempotencyKeys)], e.IdempotencyKey)
 		}
 		if rng.Intn(2) == 0 {
-			e.Answer = answerOf(fmt.Sprintf("group %d", i), fmt.Sprint(i), "x")
+			e.Result = resultOf(fmt.Sprintf("group %d", i), fmt.Sprint(i), "x")
 		}
 		now[id] = e.Record
 		all = append(all, e)
@@ -233,8 +233,8 @@ func FuzzReadJournal(f *testing.F) {
 		f.Fatal(err)
 	}
 	r := buffer.Record{Query: query.Query{ID: "q", Prompt: query.Prompt{Text: "x"}}, Buffer: buffer.New(buffer.Ranked, []string{"a", "b"}, 2, 0, 0)}
-	for _, a := range []*Answer{nil, answerOf("g", "a", "b")} {
-		if err := j.Append(Entry{Record: r, Answer: a}); err != nil {
+	for _, a := range []*KeyedResult{nil, resultOf("g", "a", "b")} {
+		if err := j.Append(Entry{Record: r, Result: a}); err != nil {
 			f.Fatal(err)
 		}
 	}

@@ -183,8 +183,8 @@ func (r *replay) entry(raw []byte) (Entry, error) {
 	if err := strictJSON(raw, &in); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Step: in.Step, Mark: in.Mark, Tag: in.Tag, Answer: in.Answer}
-	if err := in.Answer.validate(); err != nil {
+	e := Entry{Step: in.Step, AfterCheckpoint: in.AfterCheckpoint, IdempotencyKey: in.IdempotencyKey, Result: in.Result}
+	if err := in.Result.validate(); err != nil {
 		return e, err
 	}
 	switch {

@@ -19,7 +19,7 @@ type flight struct {
 	ordinal int    // -1 for validation
 	spec    groupJSON
 	group   *rank.Group
-	handed  handed // used by groups with a label alone
+	handed  handed // used by groups with a result key alone
 	started time.Time
 
 	ctx    context.Context
@@ -80,7 +80,7 @@ func (e *Engine) prepare(data []byte, size int) (*flight, error) {
 		s.Step = *spec.Step
 	}
 	f := &flight{spec: spec, started: time.Now(), group: rank.NewGroup(s, e.method.Shared(), e.reasoning, e.env)}
-	if spec.Label != "" {
+	if spec.ResultKey != "" {
 		f.handed.digests = make([]string, size)
 	}
 	for i, text := range spec.Responses {

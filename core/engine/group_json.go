@@ -28,12 +28,13 @@ type groupJSON struct {
 	Update       *bool          `json:"update"`
 	Validate     bool           `json:"validate"`
 	DeadlineMS   *int64         `json:"deadline_ms"`
-	Tag          string         `json:"tag"`   // the caller's name for the group: applied to a query once
-	Mark         int            `json:"mark"`  // for the journal: newest checkpoint saved when it began
-	Label        string         `json:"label"` // for the journal: the name that its result is kept under
+
+	IdempotencyKey  string `json:"idempotency_key"`  // a group with a key that was applied before changes nothing
+	AfterCheckpoint int    `json:"after_checkpoint"` // for the journal: number of the newest checkpoint saved when the group began
+	ResultKey       string `json:"result_key"`       // for the journal: the key that its result is kept under
 }
 
-const maxTag = 256 // bytes
+const maxIdempotencyKey = 256 // bytes
 
 // decodeGroup reads a group of size responses; size < 0 takes the responses in
 // the JSON, otherwise there must be none (an open group).
@@ -87,12 +88,12 @@ func (g groupJSON) check(size int, l limits) error {
 		return invalid("epoch", "%d is below 0", *g.Epoch)
 	case g.Step != nil && *g.Step < 0:
 		return invalid("step", "%d is below 0", *g.Step)
-	case len(g.Tag) > maxTag:
-		return invalid("tag", "%d bytes are more than %d", len(g.Tag), maxTag)
-	case len(g.Label) > maxLabel:
-		return invalid("label", "%d bytes are more than %d", len(g.Label), maxLabel)
-	case g.Mark < 0:
-		return invalid("mark", "%d is below 0", g.Mark)
+	case len(g.IdempotencyKey) > maxIdempotencyKey:
+		return invalid("idempotency_key", "%d bytes are more than %d", len(g.IdempotencyKey), maxIdempotencyKey)
+	case len(g.ResultKey) > maxResultKey:
+		return invalid("result_key", "%d bytes are more than %d", len(g.ResultKey), maxResultKey)
+	case g.AfterCheckpoint < 0:
+		return invalid("after_checkpoint", "%d is below 0", g.AfterCheckpoint)
 	case g.DeadlineMS != nil && *g.DeadlineMS < 1:
 		return invalid("deadline_ms", "%d is below 1", *g.DeadlineMS)
 	}

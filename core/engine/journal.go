@@ -17,23 +17,14 @@ type journal struct {
 	file *checkpoint.Journal // guarded by gate; nil: commits are not written down
 }
 
-// entry is a commit that is to be written down.
-type entry struct {
-	done   bool
-	record buffer.Record
-	step   *int
-	mark   int
-	tag    string
-	answer *checkpoint.Answer // nil: none
-}
-
-// enter begins a commit, leave writes it down. What cannot be written is counted
-// (see JournalStats) and never fails a group: the next snapshot holds it.
+// enter begins a commit; leave writes it down, unless e is nil. What cannot be
+// written is counted (see JournalStats) and never fails a group: the next
+// snapshot holds it.
 func (j *journal) enter() { j.gate.RLock() }
 
-func (j *journal) leave(e entry) {
-	if e.done && j.file != nil {
-		_ = j.file.Append(checkpoint.Entry{Step: e.step, Mark: e.mark, Tag: e.tag, Record: e.record, Answer: e.answer})
+func (j *journal) leave(e *checkpoint.Entry) {
+	if e != nil && j.file != nil {
+		_ = j.file.Append(*e)
 	}
 	j.gate.RUnlock()
 }

@@ -41,7 +41,7 @@ func play(t *testing.T, e *Engine, g group) map[string]any {
 func step(n int, query string) group {
 	g := of(query, fmt.Sprintf("t%d", 5+n), fmt.Sprintf("t%d", 61+n), fmt.Sprintf("t%d", 25+n), fmt.Sprintf("t%d", 30+n))
 	g["step"] = n
-	g["mark"] = (n - 1) / 2 * 2 // a checkpoint every other step
+	g["after_checkpoint"] = (n - 1) / 2 * 2 // a checkpoint every other step
 	return g
 }
 
@@ -91,11 +91,11 @@ func TestJournalGivesBackEveryStep(t *testing.T) {
 			t.Errorf("step %d: %+v", n, found)
 		}
 	}
-	for mark, n := range map[int]int{1: 2, 2: 2, 3: 4, 4: 4, 5: 6} {
+	for number, n := range map[int]int{1: 2, 2: 2, 3: 4, 4: 4, 5: 6} {
 		fresh := open(t, ranked4, nil)
-		restoreFrom(t, fresh, map[string]any{"journals": both, "until": map[string]int{"mark": mark}})
+		restoreFrom(t, fresh, map[string]any{"journals": both, "until": map[string]int{"after_checkpoint": number}})
 		if got := view(t, fresh); got != states[n] {
-			t.Errorf("mark %d is not step %d", mark, n)
+			t.Errorf("after checkpoint %d is not step %d", number, n)
 		}
 	}
 	fresh := open(t, ranked4, nil)
@@ -134,34 +134,34 @@ func TestRestoreFromSharesQueriesOut(t *testing.T) {
 	}
 }
 
-func TestTagIsAppliedOnce(t *testing.T) {
+func TestIdempotencyKeyIsAppliedOnce(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, ranked4, nil)
 	if err := e.Journal(filepath.Join(dir, "j"), ""); err != nil {
 		t.Fatal(err)
 	}
 	g := step(1, "q1")
-	g["tag"] = "uid-1"
+	g["idempotency_key"] = "uid-1"
 	if res := play(t, e, g); res["applied"] != true {
 		t.Fatalf("first time: applied is %v", res["applied"])
 	}
 	want := view(t, e)
 	again := step(2, "q1")
-	again["tag"] = "uid-1"
+	again["idempotency_key"] = "uid-1"
 	if res := play(t, e, again); res["applied"] != false || res["group_status"] != "ok" {
 		t.Errorf("second time: %v", res)
 	}
 	if got := view(t, e); got != want {
-		t.Error("the second group of a tag changed the buffer")
+		t.Error("the second group with a key changed the buffer")
 	}
 	other := open(t, ranked4, nil)
 	restoreFrom(t, other, map[string]any{"journals": []string{filepath.Join(dir, "j")}})
 	if res := play(t, other, again); res["applied"] != false {
-		t.Error("after a restore the tag is forgotten")
+		t.Error("after a restore the key is forgotten")
 	}
-	again["tag"] = "uid-2"
+	again["idempotency_key"] = "uid-2"
 	if res := play(t, other, again); res["applied"] != true {
-		t.Error("another tag changes nothing")
+		t.Error("another key changes nothing")
 	}
 }
 
@@ -233,7 +233,7 @@ func TestJournalOfNothing(t *testing.T) {
 func TestRestoreFromBadInput(t *testing.T) {
 	e := open(t, ranked4, nil)
 	for _, bad := range []string{
-		`{"files": []}`, `{"until": {}}`, `{"until": {"step": 1, "mark": 1}}`,
+		`{"files": []}`, `{"until": {}}`, `{"until": {"step": 1, "after_checkpoint": 1}}`,
 		`{"shard": {"index": 2, "count": 2}}`, `{"shard": {"index": 0, "count": 0}}`,
 	} {
 		if _, err := e.RestoreFrom([]byte(bad)); fault.From(err).Code.Status() != fault.StatusInvalid {

@@ -16,26 +16,27 @@ type restoreJSON struct {
 	Journals    []string   `json:"journals"` // oldest first
 	Until       *untilJSON `json:"until"`
 	Shard       *shardJSON `json:"shard"`
-	Answers     *int       `json:"answers"` // how many of the newest are told; nil: all
+	Results     *int       `json:"results"` // how many of the newest are returned; nil: all
 }
 
-// untilJSON keeps the entries of steps up to Step, those without a step by their
-// mark; or all by their mark alone, which must be below Mark.
+// untilJSON says which entries of the journals are kept. {"step": n} keeps those
+// with step <= n, and those without a step whose AfterCheckpoint is < n.
+// {"after_checkpoint": n} keeps those whose AfterCheckpoint is < n.
 type untilJSON struct {
-	Step *int `json:"step"`
-	Mark *int `json:"mark"`
+	Step            *int `json:"step"`
+	AfterCheckpoint *int `json:"after_checkpoint"`
 }
 
 func (u *untilJSON) keeps(e checkpoint.Entry) bool {
 	switch {
 	case u == nil:
 		return true
-	case u.Mark != nil:
-		return e.Mark < *u.Mark
+	case u.AfterCheckpoint != nil:
+		return e.AfterCheckpoint < *u.AfterCheckpoint
 	case e.Step != nil:
 		return *e.Step <= *u.Step
 	}
-	return e.Mark < *u.Step
+	return e.AfterCheckpoint < *u.Step
 }
 
 // shardJSON keeps the queries that one of several scorers holds.
@@ -49,14 +50,14 @@ func (s *shardJSON) holds(id string) bool {
 }
 
 func (r restoreJSON) check() error {
-	if u := r.Until; u != nil && (u.Step == nil) == (u.Mark == nil) {
-		return invalid("until", "must hold either step or mark")
+	if u := r.Until; u != nil && (u.Step == nil) == (u.AfterCheckpoint == nil) {
+		return invalid("until", "needs either step or after_checkpoint")
 	}
 	if s := r.Shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
 		return invalid("shard", "index %d of count %d", s.Index, s.Count)
 	}
-	if r.Answers != nil && *r.Answers < 0 {
-		return invalid("answers", "%d is below 0", *r.Answers)
+	if r.Results != nil && *r.Results < 0 {
+		return invalid("results", "%d is below 0", *r.Results)
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ type Restored struct {
 	Skipped int  `json:"skipped"` // beyond until, or of another shard
 	Torn    bool `json:"torn"`    // a journal ended within an entry
 
-	Answered []Answered `json:"answered"` // by the entries that were applied, the newest last
+	Results []KeyedResult `json:"results"` // of the entries that were applied, the newest last
 }
 
 // RestoreFrom replaces every query's state by that of checkpoints and of the
@@ -96,7 +97,7 @@ func (e *Engine) RestoreFrom(sourcesJSON []byte) (Restored, error) {
 
 // gather reads all sources into one record a query.
 func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
-	found := Restored{Answered: []Answered{}}
+	found := Restored{Results: []KeyedResult{}}
 	all := map[string]buffer.Record{}
 	for _, path := range from.Checkpoints {
 		meta, records, err := checkpoint.Read(path)
@@ -120,7 +121,10 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			}
 			all[c.Record.Query.ID] = c.Record
 			found.Entries++
-			found.Answered = newest(answeredOf(found.Answered, c), from.Answers, slack)
+			if c.Result != nil {
+				all := append(found.Results, KeyedResult{QueryID: c.Record.Query.ID, KeyedResult: *c.Result})
+				found.Results = newest(all, from.Results, slack)
+			}
 			return nil
 		})
 		if err != nil {
@@ -131,7 +135,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			return nil, found, err
 		}
 	}
-	found.Answered = newest(found.Answered, from.Answers, 0)
+	found.Results = newest(found.Results, from.Results, 0)
 	records := make([]buffer.Record, 0, len(all))
 	for _, r := range all {
 		records = append(records, r)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/checkpoint"
 )
 
 // settle commits the buffer and writes the commit down, before anyone sees the
@@ -19,8 +20,8 @@ func (e *Engine) settle(f *flight, done *completed, next *buffer.Buffer) {
 	e.mu.Lock()
 	written := e.commit(f, done, next)
 	e.mu.Unlock()
-	if written.done && !givenUp {
-		written.answer = f.answer(done)
+	if written != nil && !givenUp {
+		written.Result = f.keyedResult(done)
 	}
 	e.journal.leave(written)
 }
@@ -40,28 +41,28 @@ func (e *Engine) deliver(f *flight, done completed) {
 }
 
 // commit makes next the query's buffer, or proposes it if the group was scored
-// with "update": false. A group whose tag was applied before changes nothing. It
-// returns what to write down. The caller holds e.mu.
-func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) entry {
+// with "update": false. A group whose idempotency key was applied before changes
+// nothing. It returns what to write down, nil for nothing. The caller holds e.mu.
+func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) *checkpoint.Entry {
 	base := f.group.Buffer
 	if f.after == nil {
 		if next != nil && !f.spec.Validate {
 			e.propose(f, base, next)
 		}
-		return entry{}
+		return nil
 	}
 	r, _ := e.store.Get(f.spec.QueryID)
-	if r.Tagged(f.spec.Tag) {
-		if f.spec.Label == "" {
-			return entry{}
+	if r.Applied(f.spec.IdempotencyKey) {
+		if f.spec.ResultKey == "" {
+			return nil
 		}
-		return e.entryOf(f.spec) // the record as it is, for the sake of the answer
+		return e.entryOf(f.spec) // the record as it is, for the sake of the result
 	}
-	if err := e.store.CommitTagged(f.spec.QueryID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.Tag); err != nil {
+	if err := e.store.Commit(f.spec.QueryID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.IdempotencyKey); err != nil {
 		if next != nil && done.err == nil {
 			done.err = fmt.Errorf("group %s: %w", f.id, err)
 		}
-		return entry{}
+		return nil
 	}
 	if next != nil {
 		done.result.Anchors = len(next.Anchors)
@@ -73,7 +74,7 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) entry {
 
 // entryOf is the state of the group's query as it is to be written down. The
 // caller holds e.mu.
-func (e *Engine) entryOf(g groupJSON) entry {
+func (e *Engine) entryOf(g groupJSON) *checkpoint.Entry {
 	r, _ := e.store.Get(g.QueryID)
-	return entry{done: true, record: r, step: g.Step, mark: g.Mark, tag: g.Tag}
+	return &checkpoint.Entry{Step: g.Step, AfterCheckpoint: g.AfterCheckpoint, IdempotencyKey: g.IdempotencyKey, Record: r}
 }

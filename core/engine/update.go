@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/checkpoint"
 	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
@@ -12,7 +13,7 @@ import (
 // propose remembers what a group scored with "update": false would do. The
 // caller holds e.mu.
 func (e *Engine) propose(f *flight, base, next *buffer.Buffer) {
-	spec := groupJSON{QueryID: f.spec.QueryID, Step: f.spec.Step, Tag: f.spec.Tag, Mark: f.spec.Mark}
+	spec := groupJSON{QueryID: f.spec.QueryID, Step: f.spec.Step, IdempotencyKey: f.spec.IdempotencyKey, AfterCheckpoint: f.spec.AfterCheckpoint}
 	all := append(e.proposed[spec.QueryID], proposal{groupID: f.id, ordinal: f.ordinal, base: base, next: next, spec: spec})
 	e.proposed[spec.QueryID] = all[max(0, len(all)-maxProposals):]
 }
@@ -50,31 +51,31 @@ func (e *Engine) Update(groupID string) error {
 // applyProposal commits a proposal. It takes a place in the query's queue, so
 // that no later group commits before this commit is written down; leave gives
 // the place up.
-func (e *Engine) applyProposal(groupID string) (written entry, leave func(), err error) {
+func (e *Engine) applyProposal(groupID string) (written *checkpoint.Entry, leave func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	leave = func() {}
 	if e.closed {
-		return entry{}, leave, errClosed
+		return nil, leave, errClosed
 	}
 	if _, keeps := e.method.(rank.Starter); !keeps {
-		return entry{}, leave, fault.New(fault.StaleUpdate, "", "the method %s keeps no buffer, its groups have nothing to update", e.method.Shared().Name)
+		return nil, leave, fault.New(fault.StaleUpdate, "", "the method %s keeps no buffer, its groups have nothing to update", e.method.Shared().Name)
 	}
 	p, ok := e.findProposal(groupID)
 	if !ok {
-		return entry{}, leave, fault.New(fault.StaleUpdate, "", "group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", groupID)
+		return nil, leave, fault.New(fault.StaleUpdate, "", "group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", groupID)
 	}
 	id := p.spec.QueryID
 	q := e.queueOf(id)
 	if q.waiting > 0 {
-		return entry{}, leave, fault.New(fault.Busy, "", "%d groups of query %q are in flight", q.waiting, id)
+		return nil, leave, fault.New(fault.Busy, "", "%d groups of query %q are in flight", q.waiting, id)
 	}
 	r, _ := e.store.Get(id)
-	if r.Tagged(p.spec.Tag) {
-		return entry{}, leave, fault.New(fault.StaleUpdate, "", "group %q was applied before under its tag %q", groupID, p.spec.Tag)
+	if r.Applied(p.spec.IdempotencyKey) {
+		return nil, leave, fault.New(fault.StaleUpdate, "", "group %q was applied before under its idempotency key %q", groupID, p.spec.IdempotencyKey)
 	}
-	if err := e.store.CommitTagged(id, p.base, p.next, max(r.Ordinal, p.ordinal+1), p.spec.Tag); err != nil {
-		return entry{}, leave, fmt.Errorf("group %q: %w", groupID, err)
+	if err := e.store.Commit(id, p.base, p.next, max(r.Ordinal, p.ordinal+1), p.spec.IdempotencyKey); err != nil {
+		return nil, leave, fmt.Errorf("group %q: %w", groupID, err)
 	}
 	e.forget(id)
 	_, after := q.enter()

@@ -109,18 +109,18 @@ class OpenOptions(GroupOptions, total=False):
         str | None,
         "at most 256 bytes; if a group with this key was applied to the query before, this "
         "one is scored and changes nothing",
-        Field(text, name="tag"),
+        Field(text),
     ]
     after_checkpoint: Annotated[
         int | None,
         "number of the newest checkpoint saved when the group began, for restore_from",
-        Field(integer, name="mark"),
+        Field(integer),
     ]
     result_key: Annotated[
         str | None,
         "at most 512 bytes; the journal keeps the group's result under this key, and "
         "restore_from returns it",
-        Field(text, name="label"),
+        Field(text),
     ]
 
 

@@ -291,18 +291,15 @@ class Scorer:
             "checkpoints": [os.fspath(path) for path in checkpoints],
             "journals": [os.fspath(path) for path in journals],
         }
-        until = {"step": until_step, "mark": until_after_checkpoint}
+        until = {"step": until_step, "after_checkpoint": until_after_checkpoint}
         if given := {k: integer(v, f"until.{k}") for k, v in until.items() if v is not None}:
             sources["until"] = given
         if results is not None:
-            sources["answers"] = integer(results, "results")
+            sources["results"] = integer(results, "results")
         if shard is not None:
             sources["shard"] = {"index": shard[0], "count": shard[1]}
         raw = _ffi.library().restore_from(self._pump.handle(), encode(sources))
         found: dict[str, Any] = json.loads(raw)
-        found["results"] = found.pop("answered")
-        for entry in found["results"]:
-            entry["result_key"] = entry.pop("label")
         return found
 
     def check(self, deadline: float = 30.0) -> None:

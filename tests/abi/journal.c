@@ -13,7 +13,7 @@ void journal(void) {
     rb_free(out);
     OK(rb_journal(first, "j2", NULL));
     OK(rb_score_group(first, "{\"query_id\": \"q\", \"responses\": [\"q2\", \"q6\", \"q8\"], "
-                             "\"epoch\": 7, \"mark\": 5, \"label\": \"uid\"}", &result));
+                             "\"epoch\": 7, \"after_checkpoint\": 5, \"result_key\": \"uid\"}", &result));
     OK(rb_buffer_get(first, "q", &at_the_end));
     OK(rb_journal(first, NULL, NULL));
     OK(rb_scorer_close(first, 5000));
@@ -22,7 +22,7 @@ void journal(void) {
     OK(rb_restore_from(second, "{\"checkpoints\": [\"snapshot\"], \"journals\": [\"j1\", \"j2\"]}",
                        &out));
     CONTAINS(out, "\"queries\":1");
-    CONTAINS(out, "\"answered\":[{\"label\":\"uid\",\"query_id\":\"q\",\"result\":");
+    CONTAINS(out, "\"results\":[{\"query_id\":\"q\",\"result_key\":\"uid\",\"result\":");
     CONTAINS(out, result);
     rb_free(out);
     OK(rb_buffer_get(second, "q", &resumed));

@@ -18,24 +18,24 @@ type crowd struct {
 	t      *testing.T
 	rng    *rand.Rand
 	e      *Engine
-	texts  map[string][]string        // of each group, by label
-	query  map[string]string          // by label
-	writes map[string]bool            // by label: the group may change its query
-	gaveUp map[string]bool            // by label
-	labels map[uint64]string          // by ticket
-	polled map[string]json.RawMessage // results that ended ok, by label
+	texts  map[string][]string        // of each group, by result key
+	query  map[string]string          // by result key
+	writes map[string]bool            // by result key: the group may change its query
+	gaveUp map[string]bool            // by result key
+	keys   map[uint64]string          // by ticket
+	polled map[string]json.RawMessage // results that ended ok, by result key
 	ended  int
 }
 
 // send starts one random group, whole or response by response.
 func (c *crowd) send(n int) {
 	c.t.Helper()
-	label, query := fmt.Sprintf("group %d", n), fmt.Sprintf("q%d", c.rng.IntN(4))
+	key, query := fmt.Sprintf("group %d", n), fmt.Sprintf("q%d", c.rng.IntN(4))
 	texts := make([]string, 2+c.rng.IntN(3))
 	for i := range texts {
 		texts[i] = []string{"", "<think>t1</think>"}[c.rng.IntN(2)] + fmt.Sprintf("t%d", c.rng.IntN(100))
 	}
-	g := of(query).with("step", n/10).with("label", label)
+	g := of(query).with("step", n/10).with("result_key", key)
 	kind := c.rng.IntN(10)
 	switch kind {
 	case 0:
@@ -43,9 +43,9 @@ func (c *crowd) send(n int) {
 	case 1:
 		g["update"] = false
 	case 2, 3:
-		g["tag"] = fmt.Sprintf("tag %d", c.rng.IntN(5))
+		g["idempotency_key"] = fmt.Sprintf("key %d", c.rng.IntN(5))
 	}
-	c.texts[label], c.query[label], c.writes[label] = texts, query, kind > 1
+	c.texts[key], c.query[key], c.writes[key] = texts, query, kind > 1
 	var ticket uint64
 	var err error
 	if c.rng.IntN(2) == 0 {
@@ -56,7 +56,7 @@ func (c *crowd) send(n int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.labels[ticket] = label
+	c.keys[ticket] = key
 	if g["responses"] == nil {
 		c.feed(ticket, texts)
 	}
@@ -77,7 +77,7 @@ func (c *crowd) feed(ticket uint64, texts []string) {
 		}
 	}
 	if end == 1 {
-		c.gaveUp[c.labels[ticket]] = true
+		c.gaveUp[c.keys[ticket]] = true
 		_ = c.e.Cancel(ticket)
 	}
 }
@@ -91,10 +91,10 @@ func (c *crowd) poll() {
 	for _, item := range items {
 		c.ended++
 		if item.Error != nil {
-			c.t.Fatalf("%s: %s", c.labels[item.Ticket], item.Error.Message)
+			c.t.Fatalf("%s: %s", c.keys[item.Ticket], item.Error.Message)
 		}
 		if res := decode(c.t, item.Result); res.GroupStatus == "ok" {
-			c.polled[c.labels[item.Ticket]] = item.Result
+			c.polled[c.keys[item.Ticket]] = item.Result
 		}
 	}
 }
@@ -110,8 +110,8 @@ func (c *crowd) kill(journal, copied string) killed {
 	c.t.Helper()
 	c.poll()
 	k := killed{journal: copied}
-	for label := range c.polled {
-		k.seen = append(k.seen, label)
+	for key := range c.polled {
+		k.seen = append(k.seen, key)
 	}
 	file, err := os.ReadFile(journal)
 	if err == nil {
@@ -126,22 +126,22 @@ func (c *crowd) kill(journal, copied string) killed {
 // check holds a journal against what Poll gave, before the death or after it.
 func (c *crowd) check(k killed) {
 	c.t.Helper()
-	got := answered(c.t, ranked4, k.journal)
-	for label, a := range got {
-		want, ok := c.polled[label]
+	got := results(c.t, ranked4, k.journal)
+	for key, a := range got {
+		want, ok := c.polled[key]
 		if string(a.Result) != string(want) {
-			c.t.Errorf("%s: %s:\ngot  %s\nwant %s", k.journal, label, a.Result, want)
+			c.t.Errorf("%s: %s:\ngot  %s\nwant %s", k.journal, key, a.Result, want)
 		}
-		if !ok || !c.writes[label] {
-			c.t.Errorf("%s: %s must not be answered", k.journal, label)
+		if !ok || !c.writes[key] {
+			c.t.Errorf("%s: %s must have no result", k.journal, key)
 		}
-		if !reflect.DeepEqual(a.Responses, digests(c.texts[label]...)) || a.QueryID != c.query[label] {
-			c.t.Errorf("%s: %s: got %q and digests %v of %q", k.journal, label, a.QueryID, a.Responses, c.texts[label])
+		if !reflect.DeepEqual(a.Responses, digests(c.texts[key]...)) || a.QueryID != c.query[key] {
+			c.t.Errorf("%s: %s: got %q and digests %v of %q", k.journal, key, a.QueryID, a.Responses, c.texts[key])
 		}
 	}
-	for _, label := range k.seen {
-		if _, there := got[label]; !there && c.writes[label] && !c.gaveUp[label] {
-			c.t.Errorf("%s: %s was seen, and is not answered: %s", k.journal, label, c.polled[label])
+	for _, key := range k.seen {
+		if _, there := got[key]; !there && c.writes[key] && !c.gaveUp[key] {
+			c.t.Errorf("%s: %s was seen, and has no result: %s", k.journal, key, c.polled[key])
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	e, path := journalled(t, ranked4, map[string]any{"failure_rate": 0.03, "max_retries": 0, "latency_ms": 1})
 	c := &crowd{
 		t: t, rng: rand.New(rand.NewPCG(uint64(seed), 0)), e: e, texts: map[string][]string{}, query: map[string]string{},
-		writes: map[string]bool{}, gaveUp: map[string]bool{}, labels: map[uint64]string{}, polled: map[string]json.RawMessage{},
+		writes: map[string]bool{}, gaveUp: map[string]bool{}, keys: map[uint64]string{}, polled: map[string]json.RawMessage{},
 	}
 	const groups = 150
 	var deaths []killed
@@ -177,7 +177,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	if got, want := view(t, fresh), view(t, e); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if n := len(found.Answered); n < groups/3 || n == groups {
-		t.Errorf("%d of %d groups are answered: this proves little", n, groups)
+	if n := len(found.Results); n < groups/3 || n == groups {
+		t.Errorf("%d of %d groups have results: this proves little", n, groups)
 	}
 }

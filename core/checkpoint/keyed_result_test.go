@@ -15,9 +15,9 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 )
 
-// answerOf is what a group of these responses could have come back with.
-func answerOf(label string, responses ...string) *Answer {
-	a := &Answer{Label: label, Result: json.RawMessage(`{"rewards":[1,0.5],"text":"\u003cb\u003e \u2028 é","detail":{"b":1,"a":null}}`)}
+// resultOf is what a group of these responses could have come back with.
+func resultOf(key string, responses ...string) *KeyedResult {
+	a := &KeyedResult{Key: key, Result: json.RawMessage(`{"rewards":[1,0.5],"text":"\u003cb\u003e \u2028 é","detail":{"b":1,"a":null}}`)}
 	for _, r := range responses {
 		a.Responses = append(a.Responses, Digest(r))
 	}
@@ -37,20 +37,20 @@ func TestDigest(t *testing.T) {
 }
 
 // The result comes back byte for byte, in whole entries and in changes.
-func TestJournalHoldsAnswers(t *testing.T) {
+func TestJournalHoldsResults(t *testing.T) {
 	r := small()[0]
 	counted := r
 	counted.Ordinal++
 	path := writeJournal(t, []Entry{
-		{Record: r, Answer: answerOf("first \u2028 <label>", "a", "b")},
-		{Record: counted, Answer: answerOf("second", "c")},
+		{Record: r, Result: resultOf("first \u2028 <key>", "a", "b")},
+		{Record: counted, Result: resultOf("second", "c")},
 		{Record: r},
 	})
-	var got []*Answer
-	if _, torn, err := ReadJournal(path, func(e Entry) error { got = append(got, e.Answer); return nil }); torn || err != nil {
+	var got []*KeyedResult
+	if _, torn, err := ReadJournal(path, func(e Entry) error { got = append(got, e.Result); return nil }); torn || err != nil {
 		t.Fatalf("torn %v, %v", torn, err)
 	}
-	want := []*Answer{answerOf("first \u2028 <label>", "a", "b"), answerOf("second", "c"), nil}
+	want := []*KeyedResult{resultOf("first \u2028 <key>", "a", "b"), resultOf("second", "c"), nil}
 	for i, w := range want {
 		if (got[i] == nil) != (w == nil) || (w != nil && (!bytes.Equal(got[i].Result, w.Result) || toJSON(t, got[i]) != toJSON(t, w))) {
 			t.Errorf("entry %d:\ngot  %s\nwant %s", i, toJSON(t, got[i]), toJSON(t, w))
@@ -58,29 +58,29 @@ func TestJournalHoldsAnswers(t *testing.T) {
 	}
 }
 
-var badAnswers = []struct {
+var badResults = []struct {
 	name   string
 	answer string
 	text   string // in the error
 }{
-	{"no label", `{"label":"","result":{},"responses":["ba7816bf8f01cfea414140de"]}`, "label"},
-	{"no result", `{"label":"g","responses":["ba7816bf8f01cfea414140de"]}`, "result"},
-	{"null result", `{"label":"g","result":null,"responses":["ba7816bf8f01cfea414140de"]}`, "result"},
-	{"result is a list", `{"label":"g","result":[],"responses":["ba7816bf8f01cfea414140de"]}`, "result"},
-	{"result is text", `{"label":"g","result":"{}","responses":["ba7816bf8f01cfea414140de"]}`, "result"},
-	{"result is not UTF-8", "{\"label\":\"g\",\"result\":{\"a\":\"\xff\"},\"responses\":[\"ba7816bf8f01cfea414140de\"]}", "UTF-8"},
-	{"no responses", `{"label":"g","result":{}}`, "responses"},
-	{"empty responses", `{"label":"g","result":{},"responses":[]}`, "responses"},
-	{"short digest", `{"label":"g","result":{},"responses":["ba7816bf8f01cfea414140de","ba78"]}`, "responses[1]"},
-	{"digest in capitals", `{"label":"g","result":{},"responses":["BA7816BF8F01CFEA414140DE"]}`, "responses[0]"},
-	{"null digest", `{"label":"g","result":{},"responses":[null]}`, "responses[0]"},
-	{"unknown field", `{"label":"g","result":{},"responses":["ba7816bf8f01cfea414140de"],"x":1}`, "x"},
+	{"no key", `{"result_key":"","result":{},"responses":["ba7816bf8f01cfea414140de"]}`, "result_key"},
+	{"no result", `{"result_key":"g","responses":["ba7816bf8f01cfea414140de"]}`, "result"},
+	{"null result", `{"result_key":"g","result":null,"responses":["ba7816bf8f01cfea414140de"]}`, "result"},
+	{"result is a list", `{"result_key":"g","result":[],"responses":["ba7816bf8f01cfea414140de"]}`, "result"},
+	{"result is text", `{"result_key":"g","result":"{}","responses":["ba7816bf8f01cfea414140de"]}`, "result"},
+	{"result is not UTF-8", "{\"result_key\":\"g\",\"result\":{\"a\":\"\xff\"},\"responses\":[\"ba7816bf8f01cfea414140de\"]}", "UTF-8"},
+	{"no responses", `{"result_key":"g","result":{}}`, "responses"},
+	{"empty responses", `{"result_key":"g","result":{},"responses":[]}`, "responses"},
+	{"short digest", `{"result_key":"g","result":{},"responses":["ba7816bf8f01cfea414140de","ba78"]}`, "responses[1]"},
+	{"digest in capitals", `{"result_key":"g","result":{},"responses":["BA7816BF8F01CFEA414140DE"]}`, "responses[0]"},
+	{"null digest", `{"result_key":"g","result":{},"responses":[null]}`, "responses[0]"},
+	{"unknown field", `{"result_key":"g","result":{},"responses":["ba7816bf8f01cfea414140de"],"x":1}`, "x"},
 }
 
-func TestJournalRefusesBadAnswers(t *testing.T) {
+func TestJournalRefusesBadResults(t *testing.T) {
 	record := toJSON(t, small()[1])
-	for _, c := range badAnswers {
-		path := forgeJournal(t, JournalVersion, `{"meta":{"method":"m","created_by":""}}`, `{"record":`+record+`,"answer":`+c.answer+`}`)
+	for _, c := range badResults {
+		path := forgeJournal(t, JournalVersion, `{"meta":{"method":"m","created_by":""}}`, `{"record":`+record+`,"keyed_result":`+c.answer+`}`)
 		if _, _, err := replayed(path); !errors.Is(err, errDamaged) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: got %v, want errDamaged with %q", c.name, err, c.text)
 		}
@@ -88,23 +88,23 @@ func TestJournalRefusesBadAnswers(t *testing.T) {
 }
 
 // What would be refused when it is read is not written, and what follows is.
-func TestAppendRefusesBadAnswers(t *testing.T) {
+func TestAppendRefusesBadResults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	j, err := CreateJournal(path, meta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, a := range map[string]*Answer{
-		"no label":  answerOf("", "a"),
-		"no result": {Label: "g", Responses: []string{Digest("a")}},
-		"torn":      {Label: "g", Result: json.RawMessage(`{"a":`), Responses: []string{Digest("a")}},
-		"text":      {Label: "g", Result: json.RawMessage(`{}`), Responses: []string{"the response itself, by mistake"}},
+	for name, a := range map[string]*KeyedResult{
+		"no key":    resultOf("", "a"),
+		"no result": {Key: "g", Responses: []string{Digest("a")}},
+		"torn":      {Key: "g", Result: json.RawMessage(`{"a":`), Responses: []string{Digest("a")}},
+		"text":      {Key: "g", Result: json.RawMessage(`{}`), Responses: []string{"the response itself, by mistake"}},
 	} {
-		if err := j.Append(Entry{Record: small()[0], Answer: a}); !errors.Is(err, errRecord) {
+		if err := j.Append(Entry{Record: small()[0], Result: a}); !errors.Is(err, errRecord) {
 			t.Errorf("%s: got %v, want errRecord", name, err)
 		}
 	}
-	if err := j.Append(Entry{Record: small()[0], Answer: answerOf("g", "a")}); err != nil {
+	if err := j.Append(Entry{Record: small()[0], Result: resultOf("g", "a")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -116,7 +116,7 @@ func TestAppendRefusesBadAnswers(t *testing.T) {
 }
 
 func TestJournalVersions(t *testing.T) {
-	for version, want := range map[uint32]error{0: errDamaged, 1: nil, 2: nil, JournalVersion + 1: errNewer} {
+	for version, want := range map[uint32]error{0: errDamaged, JournalVersion: nil, JournalVersion + 1: errNewer} {
 		path := forgeJournal(t, version, `{"meta":{"method":"m","created_by":""}}`)
 		if _, _, err := replayed(path); !errors.Is(err, want) {
 			t.Errorf("version %d: got %v, want %v", version, err, want)
@@ -177,15 +177,15 @@ func FuzzJournalEntry(f *testing.F) {
 	first := `{"record":` + record + `}`
 	next := r
 	next.Ordinal++
-	change, err := lineOf(entryJSON{Mark: 1, Tag: "t", Change: changeOf(r.Buffer, next), Answer: answerOf("g", "a", "b")})
+	change, err := lineOf(entryJSON{AfterCheckpoint: 1, IdempotencyKey: "t", Change: changeOf(r.Buffer, next), Result: resultOf("g", "a", "b")})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add([]byte(first), change)
-	f.Add([]byte(first), []byte(`{"step":1,"record":`+record+`,"answer":`+toJSON(f, answerOf("g", "a"))+`}`))
+	f.Add([]byte(first), []byte(`{"step":1,"record":`+record+`,"keyed_result":`+toJSON(f, resultOf("g", "a"))+`}`))
 	f.Add([]byte(first), []byte(`{"change":{"query_id":"chat","ordinal":3,"buffer":{"initial":2,"anchors":[{"from":0},{"from":1,"inactive":1}],"seen":[],"groups":1}}}`))
-	for _, c := range badAnswers {
-		f.Add([]byte(first), []byte(`{"record":`+record+`,"answer":`+c.answer+`}`))
+	for _, c := range badResults {
+		f.Add([]byte(first), []byte(`{"record":`+record+`,"keyed_result":`+c.answer+`}`))
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		read := &replay{records: map[string]buffer.Record{}}
@@ -195,7 +195,7 @@ func FuzzJournalEntry(f *testing.F) {
 			if err != nil {
 				return
 			}
-			out := entryJSON{Step: e.Step, Mark: e.Mark, Tag: e.Tag, Answer: e.Answer}
+			out := entryJSON{Step: e.Step, AfterCheckpoint: e.AfterCheckpoint, IdempotencyKey: e.IdempotencyKey, Result: e.Result}
 			// A writer changes no query, but a file may.
 			if old, ok := again.records[e.Record.Query.ID]; ok && toJSON(t, old.Query) == toJSON(t, e.Record.Query) {
 				out.Change = changeOf(old.Buffer, e.Record)
