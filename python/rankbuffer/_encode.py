@@ -178,32 +178,17 @@ def milliseconds(seconds: SupportsFloat, where: str) -> int:
     return round(min(max(given * 1000, _SHORTEST_MS), _LONGEST_MS))
 
 
-def query(value: Query, where: str = "query") -> str | list[dict[str, str]]:
-    """A query as text, or as chat messages with text content."""
-    if isinstance(value, str):
-        return value
-    messages = []
-    for i, message in enumerate(items(value, where, "a text or a list of chat messages")):
-        if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
-            raise InputError('must be {"role", "content"} with text content', f"{where}[{i}]")
-        messages.append(
-            {key: text(message[key], f"{where}[{i}].{key}") for key in ("role", "content")}
-        )
-    return messages
+def query(value: Query, where: str) -> str | list[Any]:
+    """A query as text or as chat messages. The library reads messages as trainers write them."""
+    wanted = "a text or a list of chat messages"
+    return value if isinstance(value, str) else items(value, where, wanted)
 
 
-def rubrics(
-    values: Iterable[Rubric | str | Mapping[str, Any]], where: str = "rubrics"
-) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
-    for i, value in enumerate(items(values, where)):
-        if isinstance(value, str):
-            out.append({"text": value})
-        elif isinstance(value, Rubric):
+def rubrics(values: Iterable[Rubric | str | Mapping[str, Any]], where: str) -> list[Any]:
+    """Rubrics as the library reads them: texts, or objects with a text and a weight."""
+    out: list[Any] = items(values, where)
+    for i, value in enumerate(out):
+        if isinstance(value, Rubric):
             weight = number(value.weight, f"{where}[{i}].weight")
-            out.append({"text": text(value.text, f"{where}[{i}].text"), "weight": weight})
-        elif isinstance(value, Mapping):
-            out.append(dict(value))
-        else:
-            raise InputError(f"must be a Rubric, got {type(value).__name__}", f"{where}[{i}]")
+            out[i] = {"text": value.text, "weight": weight}
     return out

@@ -157,7 +157,7 @@ def shown_query(query: Query) -> str:
     >>> shown_query([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}])
     'system: Be brief.\n\nuser: Hi'
     """
-    shown = encoded_query(query)
+    shown = encoded_query(query, "query")
     if isinstance(shown, str):
         return shown
     return "\n\n".join(f"{m['role']}: {m['content']}" for m in shown)

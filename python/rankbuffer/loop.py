@@ -9,7 +9,6 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ._cause import cause
 from ._encode import eligible, text
 from ._messages import parse_prompt
 from .errors import ConflictError, InputError
@@ -160,7 +159,7 @@ def _log_failures(results: Sequence[GroupResult]) -> None:
     """One line a batch: rewards that are all alike must not hide that the judge is gone."""
     failed = [result for result in results if result.group_status != "ok"]
     if failed:
-        why = cause(next((r.error for r in failed if r.error), ""))
+        why = next((result.error_summary for result in failed if result.error_summary), "")
         log.warning("rankbuffer: %d of %d groups failed: %s", len(failed), len(results), why)
 
 

@@ -81,7 +81,7 @@ def test_a_judge_that_is_gone_is_told(caplog: pytest.LogCaptureFixture) -> None:
     gone = rb.Judge(base_url="http://127.0.0.1:9/v1", model="m", max_retries=0)
     with rb.Scorer(judge=gone) as scorer:
         assert score_batch(scorer, rows("A", "t90", "t10") + rows("B", "t5", "t1")) == [0.0] * 4
-    assert "2 of 2 groups failed: cannot reach http://127.0.0.1:9/v1" in caplog.text
+    assert "2 of 2 groups failed: judge.base_url: the judge cannot be reached" in caplog.text
 
 
 def test_rejected_groups_are_counted(scorer: rb.Scorer) -> None:
