@@ -15,7 +15,6 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
-	"github.com/rankbuffer/rankbuffer/core/judge/judgetest"
 	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 	"github.com/rankbuffer/rankbuffer/core/judge/options"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
@@ -42,13 +41,13 @@ func question(content string) judge.Request {
 	return judge.Request{Kind: prompt.Coarse, Messages: []prompt.Message{{Role: "user", Content: content}}}
 }
 
-var yes = judgetest.Response{Text: "yes", Usage: judge.Usage{Prompt: 7, Completion: 1, Cached: 5}}
+var yes = answered{Text: "yes", Usage: judge.Usage{Prompt: 7, Completion: 1, Cached: 5}}
 
 // TestConnectionsAreReused: as many connections as can be in flight, however many
 // calls are made.
 func TestConnectionsAreReused(t *testing.T) {
 	var inFlight, peak atomic.Int64
-	server := judgetest.NewServer(t, func(judgetest.Call) judgetest.Response {
+	server := newServer(t, func(madeCall) answered {
 		n := inFlight.Add(1)
 		defer inFlight.Add(-1)
 		for old := peak.Load(); n > old && !peak.CompareAndSwap(old, n); old = peak.Load() {
@@ -110,7 +109,7 @@ func TestServerHangsUp(t *testing.T) {
 // TestRealTimeout: a call that hangs ends by its own time or by the caller's, and
 // leaves no goroutine behind (TestMain looks).
 func TestRealTimeout(t *testing.T) {
-	server := judgetest.NewServer(t, judgetest.Always(judgetest.Response{Text: "late", Delay: time.Hour}))
+	server := newServer(t, always(answered{Text: "late", Delay: time.Hour}))
 	retries := 1
 	j, _ := connect(t, options.Judge{Timeout: 0.02, MaxRetries: &retries}, server.BaseURL())
 	if _, err := j.Judge(t.Context(), question("?")); judge.FailureOf(err) != judge.TimedOut || !strings.Contains(err.Error(), "judge.timeout") {
@@ -139,8 +138,8 @@ func TestRealTimeout(t *testing.T) {
 
 // TestPoolOverHTTP: with one endpoint gone, all requests are answered by the other.
 func TestPoolOverHTTP(t *testing.T) {
-	alive := judgetest.NewServer(t, judgetest.Always(yes))
-	gone := judgetest.NewServer(t, judgetest.Always(yes))
+	alive := newServer(t, always(yes))
+	gone := newServer(t, always(yes))
 	gone.Close()
 	j, books := connect(t, options.Judge{}, gone.BaseURL(), alive.BaseURL())
 	for affinity := range uint64(20) {
@@ -159,7 +158,7 @@ func TestPoolOverHTTP(t *testing.T) {
 func TestProxy(t *testing.T) {
 	var proxied atomic.Int64
 	onward := &http.Transport{} // reads no environment, which net/http remembers from its first look
-	server := judgetest.NewServer(t, judgetest.Always(yes))
+	server := newServer(t, always(yes))
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxied.Add(1)
 		r.RequestURI = ""
@@ -213,7 +212,7 @@ func TestEndlessAnswer(t *testing.T) {
 // TestLargePrompt passes through the connection whole.
 func TestLargePrompt(t *testing.T) {
 	content := strings.Repeat("0123456789 \"é漢🙂\n", 40_000)
-	server := judgetest.NewServer(t, func(c judgetest.Call) judgetest.Response {
+	server := newServer(t, func(c madeCall) answered {
 		if len(c.Messages) != 1 || c.Messages[0].Content != content {
 			t.Error("the prompt arrived changed")
 		}
@@ -234,12 +233,12 @@ func TestPreflight(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	unknown := judgetest.Response{Status: 404, Body: `{"error": {"message": "The model does not exist."}}`}
+	unknown := answered{Status: 404, Body: `{"error": {"message": "The model does not exist."}}`}
 	for _, tc := range []struct {
 		name   string
 		list   int
 		models []string
-		answer judgetest.Response
+		answer answered
 		calls  int
 		is     error
 		words  string
@@ -249,14 +248,14 @@ func TestPreflight(t *testing.T) {
 		{"not served", 200, []string{"other", "more"}, unknown, 1, fault.JudgeModelNotFound, "it serves other, more"},
 		{"no list", 404, nil, yes, 1, nil, ""},
 		{"no list, no such model", 404, nil, unknown, 1, fault.JudgeModelNotFound, "judge.model"},
-		{"no list, one token of reasoning", 501, nil, judgetest.Response{FinishReason: "length", Reasoning: "Hm"}, 1, nil, ""},
+		{"no list, one token of reasoning", 501, nil, answered{FinishReason: "length", Reasoning: "Hm"}, 1, nil, ""},
 		{"key refused", 401, nil, yes, 0, fault.JudgeUnauthorized, "judge.api_key_env"},
 		{"listing forbidden", 403, nil, yes, 1, nil, ""},
-		{"key refused later", 404, nil, judgetest.Response{Status: 401}, 1, fault.JudgeUnauthorized, "judge.api_key_env"},
-		{"hangs", 404, nil, judgetest.Response{Delay: time.Hour}, 1, context.DeadlineExceeded, "judge.timeout"},
+		{"key refused later", 404, nil, answered{Status: 401}, 1, fault.JudgeUnauthorized, "judge.api_key_env"},
+		{"hangs", 404, nil, answered{Delay: time.Hour}, 1, context.DeadlineExceeded, "judge.timeout"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			server := judgetest.NewServer(t, judgetest.Always(tc.answer))
+			server := newServer(t, always(tc.answer))
 			server.Serve(tc.list, tc.models...)
 			cfg := options.Judge{BaseURLs: []string{server.BaseURL()}, Model: "model", Timeout: 30}
 			if tc.name == "hangs" {
@@ -277,7 +276,7 @@ func TestPreflight(t *testing.T) {
 			}
 		})
 	}
-	one := judgetest.NewServer(t, judgetest.Always(yes))
+	one := newServer(t, always(yes))
 	err = Preflight(t.Context(), options.Judge{BaseURLs: []string{one.BaseURL(), free}, Model: "model"})
 	if !errors.Is(err, fault.JudgeUnreachable) || !strings.Contains(err.Error(), "judge.base_url") || !strings.Contains(err.Error(), free) {
 		t.Errorf("second endpoint gone: %v", err)

@@ -1,4 +1,4 @@
-package judgetest
+package openai
 
 import (
 	"encoding/json"
@@ -14,20 +14,20 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 )
 
-// Server is an OpenAI-compatible endpoint under a test's control.
-type Server struct {
+// testServer is an OpenAI-compatible endpoint under a test's control.
+type testServer struct {
 	*httptest.Server
-	answer func(Call) Response
+	answer func(madeCall) answered
 
 	mu          sync.Mutex // protects the fields below
-	calls       []Call
+	calls       []madeCall
 	connections int
 	models      []string
 	modelsCode  int
 }
 
-// Call is one chat completion that was asked for.
-type Call struct {
+// madeCall is one chat completion that was asked for.
+type madeCall struct {
 	N        int // how many came before it
 	Header   http.Header
 	Body     map[string]any // as decoded from JSON
@@ -35,9 +35,9 @@ type Call struct {
 	Messages []prompt.Message
 }
 
-// Response is what the server answers. Body, if set, is sent as it is; else a
+// answered is what the server answers. Body, if set, is sent as it is; else a
 // chat completion is made of the other fields.
-type Response struct {
+type answered struct {
 	Status int // 0: 200
 	Header map[string]string
 	Body   string
@@ -50,20 +50,14 @@ type Response struct {
 	Tokens       []judge.TokenProb
 }
 
-// Always answers every call in the same way.
-func Always(r Response) func(Call) Response { return func(Call) Response { return r } }
+// always answers every call in the same way.
+func always(r answered) func(madeCall) answered { return func(madeCall) answered { return r } }
 
-// InTurn gives the first call the first answer and so on, and the last one to
-// all that follow.
-func InTurn(answers ...Response) func(Call) Response {
-	return func(c Call) Response { return answers[min(c.N, len(answers)-1)] }
-}
-
-// NewServer starts a server that is closed when the test ends. It lists "model"
+// newServer starts a server that is closed when the test ends. It lists "model"
 // as the model it serves.
-func NewServer(tb testing.TB, answer func(Call) Response) *Server {
+func newServer(tb testing.TB, answer func(madeCall) answered) *testServer {
 	tb.Helper()
-	s := &Server{answer: answer, models: []string{"model"}, modelsCode: http.StatusOK}
+	s := &testServer{answer: answer, models: []string{"model"}, modelsCode: http.StatusOK}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.complete)
 	mux.HandleFunc("GET /v1/models", s.list)
@@ -81,32 +75,32 @@ func NewServer(tb testing.TB, answer func(Call) Response) *Server {
 }
 
 // BaseURL is what judge.base_url must hold.
-func (s *Server) BaseURL() string { return s.URL + "/v1" }
+func (s *testServer) BaseURL() string { return s.URL + "/v1" }
 
 // Serve sets the status and the names that the list of models answers with.
-func (s *Server) Serve(status int, models ...string) {
+func (s *testServer) Serve(status int, models ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.modelsCode, s.models = status, models
 }
 
 // Calls returns the completions asked for so far.
-func (s *Server) Calls() []Call {
+func (s *testServer) Calls() []madeCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Call(nil), s.calls...)
+	return append([]madeCall(nil), s.calls...)
 }
 
 // Connections counts the connections that clients have opened.
-func (s *Server) Connections() int {
+func (s *testServer) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.connections
 }
 
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+func (s *testServer) complete(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
-	call := Call{Header: r.Header.Clone(), Raw: string(raw)}
+	call := madeCall{Header: r.Header.Clone(), Raw: string(raw)}
 	var typed struct {
 		Messages []prompt.Message `json:"messages"`
 	}
@@ -133,7 +127,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-func (a Response) write(w http.ResponseWriter) {
+func (a answered) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	for name, value := range a.Header {
 		w.Header().Set(name, value)
@@ -148,7 +142,7 @@ func (a Response) write(w http.ResponseWriter) {
 	_, _ = w.Write(body) // a client that left is not the test's concern
 }
 
-func (a Response) completion() []byte {
+func (a answered) completion() []byte {
 	finish := a.FinishReason
 	if finish == "" {
 		finish = "stop"
@@ -186,7 +180,7 @@ func wireTokens(tokens []judge.TokenProb) []any {
 	return out
 }
 
-func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
+func (s *testServer) list(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	data := make([]any, len(s.models))
