@@ -83,7 +83,8 @@ class ContentCheck:
         try:
             self._scorer.create_buffer(name, **({"query": "any"} | row.content()))
         except InputError as error:
-            raise InputError(str(error).removeprefix("engine: invalid input: ")) from None
+            said = str(error).removeprefix(f'query "{name}": {error.field}: ')
+            raise InputError(said, error.field, code=error.code) from None
 
     def __enter__(self) -> ContentCheck:
         return self

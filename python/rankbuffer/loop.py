@@ -137,7 +137,9 @@ async def score_rows(
                 validate=validate,
             )
         except (ConflictError, InputError) as error:
-            log.error("rankbuffer: group of query %.80r is rewarded 0: %s", group.query_id, error)
+            said = "rankbuffer: group of query %.80r is rewarded 0: %s"
+            log.error(said, group.query_id, error.summary)
+            log.debug(said, group.query_id, error.detail)
             return error
 
     groups = _groups(rows, group_size)
