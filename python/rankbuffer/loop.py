@@ -80,9 +80,9 @@ def score_batch(
     ``scorer``
         The scorer, whose method and judge give the rewards.
     ``rows``
-        Query rows as `rankbuffer.rows` documents them, each with its ``response``
-        (a string) and, if it likes, with ``eligible`` (False for a response that
-        takes no part and is rewarded 0). Other fields are not read.
+        Query rows as `rankbuffer.rows` documents them. Each has its ``response``,
+        a string, and may have ``eligible``: False for a response that takes no
+        part and gets the lowest reward of its group. Other fields are not read.
     ``group_size``
         How many rows form a group. Each run of that many rows of a query is a
         group. A shorter rest is scored, but changes no buffer. Without it, all

@@ -1,22 +1,36 @@
-"""Every block of the page on TRL is run."""
+"""Every block of the page on TRL is run, and its tables are complete."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pages
 import pytest
+from known_world import NUMBERED_RANKED
 
 import rankbuffer as rb
+from rankbuffer.trl import RewardFunction
+from rankbuffer.trl.rows import COLUMNS
 
-pytest.importorskip("trl")
+PAGE = "python/rankbuffer/trl/README.md"
+
+
+def test_its_tables_are_complete(scorer: rb.Scorer) -> None:
+    logged: dict[str, float] = {}
+    columns: dict[str, Any] = {"ranked": [NUMBERED_RANKED] * 2}
+    reward = RewardFunction(scorer, group_size=2)
+    reward(["A", "A"], ["t90", "t10"], log_metric=logged.__setitem__, **columns)
+    assert {f"rankbuffer/{name}" for name, _ in pages.table(PAGE, "metric")} == set(logged)
+    assert {name for name, _ in pages.table(PAGE, "column")} == set(COLUMNS)
 
 
 def test_trl_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("trl")
     from training import WORDS, model
 
-    (code,) = pages.blocks("python/rankbuffer/trl/README.md", "python")
+    (code,) = pages.blocks(PAGE, "python")
     directory = model(tmp_path / "model")
     rows = [{"prompt": f"{WORDS[i]} {WORDS[i + 1]}"} for i in range(16)]
     (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))

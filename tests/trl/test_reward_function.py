@@ -47,9 +47,9 @@ def test_rejected_groups_are_counted(scorer: rb.Scorer) -> None:
 
 def test_trl_groups_of_another_size_are_refused() -> None:
     reward = RewardFunction(numbered_config(), group_size=4)
-    reward.fits(4)
+    reward.check_group_size(4)
     with pytest.raises(rb.ConfigError, match="set group_size=8"):
-        reward.fits(8)
+        reward.check_group_size(8)
 
 
 def test_trl_calls_it_so(scorer: rb.Scorer) -> None:

@@ -1,14 +1,4 @@
-"""RankBuffer as a reward function of TRL's GRPO trainer.
-
-::
-
-    reward = RewardFunction(ScorerConfig(judge=Judge(...)), group_size=8)
-    trainer = GRPOTrainer(..., reward_funcs=[reward], callbacks=[reward.checkpoints()])
-
-Columns of the dataset that are read: ``query_id``, ``rubrics``, ``ranked`` (best
-first), ``reference``, ``eligible``, ``split`` (anything but ``train`` is validation,
-which never changes a buffer).
-"""
+"""RankBuffer as a reward function of TRL's GRPO trainer. README.md beside this file shows a run."""
 
 from .function import AsyncRewardFunction as AsyncRewardFunction
 from .function import RewardFunction as RewardFunction

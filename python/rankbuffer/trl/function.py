@@ -11,29 +11,36 @@ from ..config import ScorerConfig
 from ..errors import ConfigError
 from ..loop import BatchResult, run, score_rows
 from ..scorer import Scorer
-from .ranks import Ranks
+from .processes import Processes
 from .rows import rows_of
 
 
-class _Rewards:
-    """What both kinds share: rows in, one scorer in the main process, rewards out."""
+class _Base:
+    """What both reward functions share.
+
+    ``scorer``
+        A ScorerConfig, from which the main process makes the scorer when it needs
+        it first. A Scorer is taken as it is: make it in the main process.
+    ``group_size``
+        How many completions a prompt gets: the trainer's ``num_generations``. A
+        ConfigError at the start of training if the trainer has another number.
+    """
 
     def __init__(self, scorer: Scorer | ScorerConfig, *, group_size: int) -> None:
-        """``group_size`` is the trainer's ``num_generations``."""
         if group_size < 1:
-            raise ValueError(f"group_size: {group_size} is below 1")
-        self._given = scorer
+            raise ConfigError(f"must be at least 1, got {group_size}", "group_size")
+        self._config = scorer if isinstance(scorer, ScorerConfig) else None
         self._scorer = scorer if isinstance(scorer, Scorer) else None
         self._size = group_size
-        self.ranks = Ranks()
+        self.processes = Processes()
         self.__name__ = "rankbuffer"  # what TRL calls the reward in its logs
 
     @property
     def scorer(self) -> Scorer:
-        """The scorer, built on first use: only the main process needs one."""
+        """The scorer. The first use makes it; only the main process needs one."""
         if self._scorer is None:
-            assert isinstance(self._given, ScorerConfig)
-            self._scorer = Scorer(self._given)
+            assert self._config is not None
+            self._scorer = Scorer(self._config)
         return self._scorer
 
     def checkpoints(
@@ -42,70 +49,91 @@ class _Rewards:
         resume_from: str | Path | None = None,
         on_missing: Literal["fail", "fresh"] = "fail",
     ) -> Any:
-        """A trainer callback that keeps the buffers beside the model's checkpoints.
+        """A trainer callback that saves the buffers with each of the model's checkpoints.
 
-        ``resume_from`` is the checkpoint that is resumed, if it lies elsewhere than in
-        the ``output_dir``. ``on_missing="fresh"`` starts with empty buffers where it
-        has none, otherwise a CheckpointError.
+        It writes ``rankbuffer.zst`` into each ``checkpoint-N`` and reads it when the
+        trainer resumes one.
+
+        ``resume_from``
+            The directory of the checkpoint that is resumed. Needed if it is not
+            ``checkpoint-N`` in the trainer's ``output_dir``.
+        ``on_missing``
+            What happens if that checkpoint has no buffers: ``"fail"`` raises a
+            CheckpointError, ``"fresh"`` starts with empty buffers.
         """
-        from .callback import Checkpoints
+        from .checkpoint_callback import CheckpointCallback
 
-        return Checkpoints(self, resume_from=resume_from, on_missing=on_missing)
+        return CheckpointCallback(self, resume_from=resume_from, on_missing=on_missing)
 
-    def fits(self, num_generations: int | None) -> None:
+    def check_group_size(self, num_generations: int | None) -> None:
         """ConfigError if the trainer's groups have another size."""
         if num_generations not in (None, self._size):
             raise ConfigError(
-                f"group_size is {self._size}, but the trainer's num_generations is "
-                f"{num_generations}: set group_size={num_generations}"
+                f"is {self._size}, but the trainer's num_generations is {num_generations}: "
+                f"set group_size={num_generations}",
+                "group_size",
             )
 
     def save(self, path: str | Path) -> None:
+        """Saves the buffers, in the main process."""
         self.scorer.snapshot(path)
 
     def restore(self, path: str | Path) -> None:
+        """Reads the buffers that `save` wrote, in the main process."""
         self.scorer.restore(path)
 
     def close(self) -> None:
+        """Closes the scorer, if this process made one."""
         if self._scorer is not None:
             self._scorer.close()
 
     async def _rewards(
         self, rows: list[dict[str, Any]], step: int | None, log_metric: Any
     ) -> list[float] | Exception:
-        """The main process's work. An error is for all processes, which wait for rewards."""
+        """The main process's work. It returns an error, which all processes then raise."""
         try:
-            batch = await self._score(rows, step)
-            _log(log_metric, batch)
+            result = await self._score(rows, step)
+            _log(log_metric, result)
         except Exception as error:
             return error
-        return batch.rewards
+        return result.rewards
 
     async def _score(self, rows: list[dict[str, Any]], step: int | None) -> BatchResult:
-        """Training rows and validation rows, which the column ``split`` tells apart."""
-        train = [i for i, row in enumerate(rows) if row.pop("split") == "train"]
-        other = [i for i in range(len(rows)) if i not in set(train)]
+        """Scores training rows and validation rows, which the column ``split`` tells apart."""
+        training = [row.pop("split") == "train" for row in rows]
+        train = [row for row, is_training in zip(rows, training, strict=True) if is_training]
+        other = [row for row, is_training in zip(rows, training, strict=True) if not is_training]
         scored = await asyncio.gather(
-            score_rows(self.scorer, [rows[i] for i in train], group_size=self._size, step=step),
-            score_rows(self.scorer, [rows[i] for i in other], step=step, validate=True),
+            score_rows(self.scorer, train, group_size=self._size, step=step),
+            score_rows(self.scorer, other, step=step, validate=True),
         )
-        rewards = [0.0] * len(rows)
-        for places, batch in zip((train, other), scored, strict=True):
-            for place, reward in zip(places, batch.rewards, strict=True):
-                rewards[place] = reward
+        of_train, of_other = (iter(result.rewards) for result in scored)
         return BatchResult(
-            rewards=rewards,
-            results=[r for b in scored for r in b.results],
-            rejected=sum(b.rejected for b in scored),
+            rewards=[next(of_train if is_training else of_other) for is_training in training],
+            results=[group for result in scored for group in result.results],
+            rejected=sum(result.rejected for result in scored),
         )
 
 
-class RewardFunction(_Rewards):
+class RewardFunction(_Base):
     """A reward function for ``GRPOTrainer(reward_funcs=[...])``.
 
     TRL calls it in every process with that process's part of the batch, which may
-    hold parts of groups: the parts are put together in the main process, scored
-    there, and every process gets the rewards of its own rows.
+    hold parts of groups. The main process puts the parts together and scores them.
+    Every process gets the rewards of its own rows.
+
+    ``scorer``
+        A ScorerConfig, from which the main process makes the scorer, or a Scorer.
+    ``group_size``
+        How many completions a prompt gets: the trainer's ``num_generations``.
+
+    >>> import rankbuffer as rb
+    >>> judge = rb.SimulatedJudge(qualities={"Air scatters blue.": 2, "It just is.": 0})
+    >>> reward = RewardFunction(rb.ScorerConfig(judge=judge), group_size=2)
+    >>> prompts = ["Why is the sky blue?"] * 2
+    >>> reward(prompts, ["Air scatters blue.", "It just is."])
+    [1.0, -1.0]
+    >>> reward.close()
     """
 
     def __call__(
@@ -116,19 +144,20 @@ class RewardFunction(_Rewards):
         log_metric: Any = None,
         **columns: Any,
     ) -> list[float]:
-        everything = self.ranks.gather(_rows(prompts, completions, columns))
+        """TRL's call. ``columns`` are those of the dataset, one value for each completion."""
+        everything = self.processes.gather(_rows(prompts, completions, columns))
         rewards: list[float] | Exception | None = None
         if everything is not None:
             rewards = run(self._rewards(everything, _step(trainer_state), log_metric))
-        return self.ranks.share(rewards, len(prompts))
+        return self.processes.share(rewards, len(prompts))
 
 
-class AsyncRewardFunction(_Rewards):
-    """The same as a coroutine, which TRL runs beside its other asynchronous rewards."""
+class AsyncRewardFunction(_Base):
+    """`RewardFunction` as a coroutine, which TRL runs beside its other asynchronous rewards."""
 
     def __init__(self, scorer: Scorer | ScorerConfig, *, group_size: int) -> None:
         super().__init__(scorer, group_size=group_size)
-        self._turn = asyncio.Lock()  # an exchange of two calls would mix them up
+        self._turn = asyncio.Lock()  # the exchanges of two calls would mix
 
     async def __call__(
         self,
@@ -138,20 +167,21 @@ class AsyncRewardFunction(_Rewards):
         log_metric: Any = None,
         **columns: Any,
     ) -> list[float]:
+        """TRL's call. ``columns`` are those of the dataset, one value for each completion."""
         rows = _rows(prompts, completions, columns)
-        self.ranks.join()  # not in a thread: groups are made in the same order everywhere
+        self.processes.join()  # not in a thread: every process makes its groups in one order
         async with self._turn:
-            everything = await asyncio.to_thread(self.ranks.gather, rows)
+            everything = await asyncio.to_thread(self.processes.gather, rows)
             rewards: list[float] | Exception | None = None
             if everything is not None:
                 rewards = await self._rewards(everything, _step(trainer_state), log_metric)
-            return await asyncio.to_thread(self.ranks.share, rewards, len(prompts))
+            return await asyncio.to_thread(self.processes.share, rewards, len(prompts))
 
 
 def _rows(
     prompts: Sequence[Any], completions: Sequence[Any], columns: Mapping[str, Any]
 ) -> list[dict[str, Any]] | Exception:
-    """An error is for all processes, which wait for this one's rows."""
+    """The rows, or the error that all processes raise: they wait for this one's rows."""
     try:
         return rows_of(prompts, completions, columns)
     except Exception as error:
@@ -164,7 +194,7 @@ def _step(state: Any) -> int | None:
 
 
 def _log(log_metric: Any, batch: BatchResult) -> None:
-    """What a batch cost and whether it can teach anything."""
+    """Logs what a batch cost, and how many groups gave no signal."""
     results = batch.results
     if log_metric is None or not (results or batch.rejected):
         return

@@ -1,4 +1,4 @@
-"""TRL's arguments as rows."""
+"""Turns the arguments of a TRL reward function into rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 from .._encode import eligible
 from .._messages import parse_prompt
 from ..rows import parse_query
+
+COLUMNS = ("query_id", "rubrics", "ranked", "reference", "eligible", "split")
+"""The columns of the dataset that are read, beside the prompt."""
 
 
 def rows_of(
@@ -19,11 +22,7 @@ def rows_of(
     """
     out = []
     for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
-        given = {
-            name: columns[name][i]
-            for name in ("query_id", "rubrics", "ranked", "reference", "eligible", "split")
-            if columns.get(name) is not None
-        }
+        given = {name: columns[name][i] for name in COLUMNS if columns.get(name) is not None}
         where = f"rows[{i}]."
         query = parse_prompt(prompt, where + "prompt", "text")
         row = parse_query(given, query=query, where=where, closed=False)
@@ -43,11 +42,11 @@ def rows_of(
 
 
 def response_of(completion: Any) -> str:
-    """A completion's text: its last assistant message, for a conversation."""
+    """The text of a completion: of a conversation, the last message of the assistant."""
     if isinstance(completion, str):
         return completion
-    spoken = [m for m in completion if m.get("role") == "assistant"]
-    content = spoken[-1].get("content") if spoken else ""
+    written = [m for m in completion if m.get("role") == "assistant"]
+    content = written[-1].get("content") if written else ""
     if isinstance(content, str) or content is None:
         return content or ""
     parts = [p.get("text") or "" for p in content if p.get("type", "text") == "text"]

@@ -62,8 +62,8 @@ def process(rank: int, out: Path) -> None:
     if rank == 0:
         sync.restore = fails  # type: ignore[method-assign]
     args = SimpleNamespace(output_dir=str(out))
-    callbacks = pytest.importorskip("rankbuffer.trl.callback")
-    found.append(told(lambda: callbacks.Checkpoints(sync).on_train_begin(args, state, None)))
+    callbacks = pytest.importorskip("rankbuffer.trl.checkpoint_callback")
+    found.append(told(lambda: callbacks.CheckpointCallback(sync).on_train_begin(args, state, None)))
     (out / f"found-{rank}").write_text(json.dumps(found))
     dist.destroy_process_group()
 

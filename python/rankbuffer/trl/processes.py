@@ -1,4 +1,4 @@
-"""The processes of a distributed run: rows to the main one, rewards back."""
+"""The processes of a distributed run: rows go to the main process, rewards come back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..errors import RankBufferError
 T = TypeVar("T")
 
 
-class Ranks:
-    """Exchanges among all processes; without torch.distributed there is only this one.
+class Processes:
+    """Exchanges among all processes. Without torch.distributed there is only this one.
 
-    An error of one process is raised in all of them, since those it does not come
-    to would wait for ever. The exchanges have a gloo group of their own: they must
+    An error in one process is raised in all of them: otherwise the others would
+    wait for ever. The exchanges use a gloo group of their own, because they must
     not mix with the trainer's collectives, which run in other threads.
     """
 
@@ -23,14 +23,14 @@ class Ranks:
         self._sizes: list[int] = []
 
     def join(self) -> Any:
-        """torch.distributed if several processes run together; makes the group, in all alike."""
+        """torch.distributed if several processes run together. Makes the gloo group, once."""
         dist = _distributed()
         if dist is not None and self._group is None:
             self._group = dist.new_group(backend="gloo")
         return dist
 
     def gather(self, rows: list[dict[str, Any]] | Exception) -> list[dict[str, Any]] | None:
-        """All processes' rows in the order of their ranks, in the main process; else None."""
+        """In the main process the rows of all processes, in the order of their ranks; else None."""
         dist = self.join()
         parts: list[Any] = [rows]
         if dist is not None:
@@ -44,7 +44,7 @@ class Ranks:
         return [row for part in parts for row in part] if main else None
 
     def share(self, rewards: list[float] | Exception | None, count: int) -> list[float]:
-        """What the main process found, in all of them: their part."""
+        """In each process its part, ``count`` rewards, of what the main process found."""
         found = self.agree(rewards)
         assert found is not None
         dist = self.join()
@@ -52,7 +52,7 @@ class Ranks:
         return list(found[start : start + count])
 
     def agree(self, found: T | Exception) -> T:
-        """What the main process passed, in all of them; raised if it is an error."""
+        """In each process what the main process passed. An error is raised in each."""
         box: list[Any] = [found]
         dist = self.join()
         if dist is not None:
@@ -65,7 +65,7 @@ class Ranks:
 
 
 def _portable(value: Any) -> Any:
-    """An error that other processes can read; other values as they are."""
+    """The value, or an error that other processes can unpickle."""
     if not isinstance(value, Exception):
         return value
     try:

@@ -1,4 +1,4 @@
-"""The buffers beside the checkpoints of a transformers trainer."""
+"""Saves the buffers with the checkpoints of a transformers trainer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ NAME = "rankbuffer.zst"
 _STATE = "trainer_state.json"
 
 
-class Checkpoints(TrainerCallback):  # type: ignore[misc]
-    """Saves with the model and restores when a run is resumed. Saving never stops training."""
+class CheckpointCallback(TrainerCallback):  # type: ignore[misc]
+    """Saves the buffers with the model and restores them when a run is resumed.
+
+    If the buffers cannot be saved, the error is logged and training goes on.
+    """
 
     def __init__(
         self,
@@ -29,7 +32,7 @@ class Checkpoints(TrainerCallback):  # type: ignore[misc]
         on_missing: Literal["fail", "fresh"] = "fail",
     ) -> None:
         if on_missing not in ("fail", "fresh"):
-            raise ConfigError(f"on_missing: {on_missing!r} is not one of fail, fresh")
+            raise ConfigError(f"{on_missing!r} is not one of fail, fresh", "on_missing")
         self._reward = reward
         self._resume_from = resume_from
         self._on_missing = on_missing
@@ -41,10 +44,10 @@ class Checkpoints(TrainerCallback):  # type: ignore[misc]
         try:
             self._reward.save(path)
         except (RankBufferError, OSError) as error:
-            log.error("rankbuffer: %s: %s", path, error)
+            log.error("rankbuffer: the buffers were not saved: %s: %s", path, error)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._reward.fits(getattr(args, "num_generations", None))
+        self._reward.check_group_size(getattr(args, "num_generations", None))
         if state.global_step == 0:
             return
         failure: Exception | None = None
@@ -53,10 +56,10 @@ class Checkpoints(TrainerCallback):  # type: ignore[misc]
                 self._restore(args, state)
             except Exception as error:
                 failure = error
-        self._reward.ranks.agree(failure)  # the other processes would wait for this one
+        self._reward.processes.agree(failure)  # the other processes would wait for this one
 
     def _restore(self, args: Any, state: Any) -> None:
-        # The trainer does not tell what it resumes, only the state that it read there.
+        # The trainer does not say which directory it resumes, only the state it read there.
         directory = Path(self._resume_from) if self._resume_from else _directory(args, state)
         if not _is_of(directory, state):
             raise ConfigError(
@@ -72,7 +75,7 @@ class Checkpoints(TrainerCallback):  # type: ignore[misc]
                 'checkpoints(on_missing="fresh")'
             )
         else:
-            log.warning("rankbuffer: %s is missing: the buffers start afresh", path)
+            log.warning("rankbuffer: %s is missing: the run starts with empty buffers", path)
 
 
 def _directory(args: Any, state: Any) -> Path:
@@ -80,10 +83,10 @@ def _directory(args: Any, state: Any) -> Path:
 
 
 def _is_of(directory: Path, state: Any) -> bool:
-    """Whether the trainer's state is the one that lies there."""
+    """Whether the trainer's state is the one in this directory."""
     try:
         there = TrainerState.load_from_json(str(directory / _STATE))
     except (OSError, ValueError, TypeError):
         return False
-    told = (state.global_step, state.log_history)
-    return json.dumps((there.global_step, there.log_history)) == json.dumps(told)
+    saved, now = ((s.global_step, s.log_history) for s in (there, state))
+    return json.dumps(saved) == json.dumps(now)
