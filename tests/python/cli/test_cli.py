@@ -101,7 +101,7 @@ BAD_USAGE = [
     (SCORE + " {files}/good.jsonl --max-failures -1", "'-1' is not a whole number from 0"),
     (SCORE + " {files}/none.jsonl", "none.jsonl: cannot be read: No such file"),
     (SCORE + " {files}/good.jsonl --option k0", "'k0' is not of the form name=value"),
-    (SCORE + " {files}/good.jsonl --option k0=1", "k0: 1 is below 2"),
+    (SCORE + " {files}/good.jsonl --option k0=1", "k0: need at least 2, got 1"),
     (SCORE + " {files}/good.jsonl --option ko=4", "method.rankbuffer.ko: unknown option"),
     (SCORE + " {files}/good.jsonl --option name=scr", "--method"),
     (SCORE + " {files}/good.jsonl --method best", "'best' is not one of rankbuffer, "),
@@ -153,7 +153,7 @@ BAD_USAGE = [
     ),
     (
         COMPARE + " --data sample --sim --methods mine --method-options {files}/value.json",
-        "k0: 1 is below 2",
+        "k0: need at least 2, got 1",
     ),
     (
         COMPARE + " --data sample --sim --methods mine --method-options {files}/name.json",
@@ -161,11 +161,11 @@ BAD_USAGE = [
     ),
     ("compare --data sample --sim --out {out}", "--methods: name some of rankbuffer"),
     ("inspect {files}/none.zst", "none.zst"),
-    ("inspect {files}/good.jsonl", "not a RankBuffer checkpoint"),
+    ("inspect {files}/good.jsonl", "not a RankBuffer file"),
     ("judge-sim --data {files}/no-quality.jsonl", "needs a quality"),
     ("judge-sim --data sample --sim sigma=x", "sigma"),
     ("demo --query-id nobody", "'nobody' is not in the sample; it has plants-july"),
-    ("demo --k0 1", "k0: 1 is below 2"),
+    ("demo --k0 1", "k0: need at least 2, got 1"),
 ]
 
 

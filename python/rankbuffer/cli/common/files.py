@@ -1,4 +1,4 @@
-"""What a command does with the files it was told of: refuses, locks, holds to settings."""
+"""What commands do with their files: check the output, lock a run, keep its settings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..._version import __version__
 from ..._whole import write_whole
 from ...errors import FileError
 from .options import UsageError
@@ -36,12 +37,11 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def settle(path: Path, settings: Mapping[str, Any], option: str) -> None:
-    """Holds a run to the settings it was begun with, which ``path`` keeps.
+    """Refuses to resume a run with other settings than those it began with, kept in ``path``.
 
-    UsageError where settings differ, naming them and the ``option`` that leads
-    elsewhere.
+    UsageError names the settings that differ, and the ``option`` that takes another path.
     """
-    now = json.loads(json.dumps(settings))
+    now = json.loads(json.dumps({"rankbuffer": __version__, **settings}))
     if not path.exists():
         with write_whole(path) as write:
             write(json.dumps(now, indent=2, ensure_ascii=False) + "\n")

@@ -40,39 +40,32 @@ class Outcome:
     """Why groups failed or are partial, by method."""
 
 
-@dataclass
 class RunDirectory:
-    """The directory of a run: run.json while and after, state/ while, the results after."""
+    """The directory of a run: run.json in any case, state/ during the run, the results after it."""
 
-    out: Path
-    settings: dict[str, Any]
-
-    @property
-    def groups(self) -> Path:
-        return self.out / "groups.jsonl"
-
-    @property
-    def summary(self) -> Path:
-        return self.out / "summary.json"
-
-    @property
-    def report(self) -> Path:
-        return self.out / "report.html"
+    def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
+        self._out, self._settings = out, settings
+        self.groups = out / "groups.jsonl"
+        self.summary = out / "summary.json"
+        self.report = out / "report.html"
 
     def complete(self, methods: Mapping[str, Method], plan: Plan) -> Outcome:
         """Runs what is not there yet, and returns the figures."""
-        if self.out.exists() and not self.out.is_dir():
-            raise UsageError(f"--out: {self.out} is a file; results go into a directory")
-        self.out.mkdir(parents=True, exist_ok=True)
-        with locked(self.out / ".lock"):
-            results, settings = [self.groups.exists(), self.summary.exists()], self.out / "run.json"
+        if self._out.exists() and not self._out.is_dir():
+            raise UsageError(f"--out: {self._out} is a file; results go into a directory")
+        self._out.mkdir(parents=True, exist_ok=True)
+        with locked(self._out / ".lock"):
+            results, settings = (
+                [self.groups.exists(), self.summary.exists()],
+                self._out / "run.json",
+            )
             if (any(results) or self.report.exists()) and not settings.exists():
-                raise UsageError(f"{self.out} holds results without run.json; use another --out")
+                raise UsageError(f"{self._out} holds results without run.json; use another --out")
             if not all(results):
                 with Scorer(judge=plan.judge) as scorer:
                     require_judge(scorer)
-            settle(settings, self.settings, "--out")
-            state = self.out / "state"
+            settle(settings, self._settings, "--out")
+            state = self._out / "state"
             if not all(results):
                 state.mkdir(exist_ok=True)
                 snapshots = {}
@@ -83,7 +76,7 @@ class RunDirectory:
             # page follows from it, and may have been made without what draws its plots.
             shutil.rmtree(state, ignore_errors=True)
             figures, reasons = self._check(list(methods), plan)
-            drawn = write_report(self.report, self.settings, figures, plan.groups)
+            drawn = write_report(self.report, self._settings, figures, plan.groups)
             return Outcome(figures=figures, drawn=drawn, reasons=reasons)
 
     def _check(
@@ -123,7 +116,7 @@ class RunDirectory:
                     write(line)
                     summary.add(row, plan.qualities(row["query_id"], row["epoch"]))
                 figures[label] = summary.to_json()
-        buffers = self.out / "buffers"
+        buffers = self._out / "buffers"
         buffers.mkdir(exist_ok=True)
         for label, snapshot in snapshots.items():
             if "mean_anchors_by_epoch" in figures[label]:

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from ..._version import __version__
 from ..._whole import write_whole
 from ...judges import Judge, SimulatedJudge
 from ..common.text import clean, clip, decimals
@@ -72,7 +73,7 @@ def _settings(settings: Mapping[str, Any]) -> str:
         "judge": _judge(settings["judge"]),
         "seed": settings["seed"],
         "budget": None if budget is None else f"{budget:,} judge tokens a method",
-        "RankBuffer": settings["rankbuffer"],
+        "RankBuffer": __version__,
     }
     return (
         "<dl>"

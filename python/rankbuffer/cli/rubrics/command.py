@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from ..._version import __version__
 from ..._whole import write_whole
 from ...errors import JudgeError
 from ...rows import located
@@ -68,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
         state.mkdir(exist_ok=True)
         with locked(state / ".lock"):
             settings = {
-                "rankbuffer": __version__,
                 "queries": {"sha256": rows.checksum, "rows": rows.count},
                 "overwrite": args.overwrite,
                 "judge": identity(judge),

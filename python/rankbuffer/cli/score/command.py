@@ -8,7 +8,6 @@ import json
 import sys
 from pathlib import Path
 
-from ..._version import __version__
 from ...errors import InputError
 from ...jsonl import read_jsonl
 from ...replay import find_replay, qualities, read_replay
@@ -95,7 +94,6 @@ def run(args: argparse.Namespace) -> int:
             settle(
                 state / "run.json",
                 {
-                    "rankbuffer": __version__,
                     "method": method.to_json(),
                     "judge": identity(judge),
                     "seed": args.seed,
