@@ -1,6 +1,6 @@
-// Prints the options of every method with their defaults, for a test that
-// compares them with those of the Python package:
-// {"scr": {"name": "scr", "votes": 1, ...}, ...}.
+// Prints the options of every method and judge with their defaults, for a test
+// that compares them with those of the Python package:
+// {"scr": {"name": "scr", "votes": 1, ...}, ..., "openai": {...}, "simulated": {...}}.
 package main
 
 import (
@@ -8,12 +8,16 @@ import (
 	"log"
 	"os"
 
-	"github.com/rankbuffer/rankbuffer/core/rank"
+	"github.com/rankbuffer/rankbuffer/core/judge/options"
+	"github.com/rankbuffer/rankbuffer/core/judge/sim"
 	"github.com/rankbuffer/rankbuffer/core/rank/methods"
 )
 
 func main() {
-	found := map[string]rank.Method{}
+	found := map[string]any{
+		options.TypeOpenAI:    options.Judge{}.WithDefaults(),
+		options.TypeSimulated: sim.Config{},
+	}
 	for _, row := range methods.Rows() {
 		found[row.Name] = row.New()
 	}

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,23 @@ from rankbuffer import errors
 from rankbuffer._options import Mark, options
 
 ROOT = Path(__file__).parents[2]
-METHODS_PY = "python/rankbuffer/methods.py"
-JUDGES_PY = "python/rankbuffer/judges.py"
 
-CONFIGURATIONS = [rb.ScorerConfig, rb.Judge, rb.SimulatedJudge, *rb.METHODS.values()]
+JUDGES = {"openai": rb.Judge, "simulated": rb.SimulatedJudge}
+CONFIGURATIONS = [rb.ScorerConfig, *JUDGES.values(), *rb.METHODS.values()]
+
+# Where an option is stated.
+IN_GO = {"openai": "core/judge/options/judge.go", "simulated": "core/judge/sim/config.go"}
+IN_GO |= {name: f"core/rank/methods/{name}.go" for name in rb.METHODS}
+IN_PYTHON = dict.fromkeys(rb.METHODS, "python/rankbuffer/methods.py")
+IN_PYTHON |= dict.fromkeys(JUDGES, "python/rankbuffer/judges.py")
+
+# Python asks for the qualities of texts, Go reads them by a function of its own.
+OWN_WAY = {"name", "type", "qualities"}
 
 
 @pytest.fixture(scope="module")
 def in_go() -> dict[str, dict[str, Any]]:
-    """Methods and their options with defaults, as the library has them."""
+    """The options of methods and judges with their defaults, as the library has them."""
     if shutil.which("go") is None:
         pytest.skip("asks Go")
     done = subprocess.run(
@@ -37,48 +45,28 @@ def in_go() -> dict[str, dict[str, Any]]:
 
 
 def test_every_method_of_go_is_in_python(in_go: dict[str, dict[str, Any]]) -> None:
-    for name in in_go:
-        assert name in rb.METHODS, f"{METHODS_PY} has no class for the method {name}"
+    for name in set(in_go) - set(JUDGES):
+        assert name in rb.METHODS, f"python/rankbuffer/methods.py has no class for {name}"
         assert hasattr(rb, rb.METHODS[name].__name__), f"__init__.py does not export {name}"
 
 
-@pytest.mark.parametrize("name", rb.METHODS)
-def test_options_of_a_method_agree(name: str, in_go: dict[str, dict[str, Any]]) -> None:
-    assert name in in_go, f"core/rank/methods/registry.go has no row for the method {name}"
-    mine = {f.name: f.default for f in fields(rb.METHODS[name])}
-    for option, default in in_go[name].items():
-        if option == "name":
-            continue
-        assert option in mine, f"{METHODS_PY}: {name} has no option {option}"
-        # Python leaves out what is None; Go's zero stands for that.
-        assert (mine[option] or None) == (default or None), (
-            f"{name}.{option} is {default!r} in core/rank/methods, {mine[option]!r} in {METHODS_PY}"
-        )
-    for option in mine:
-        assert option in in_go[name], f"core/rank/methods/{name}.go has no option {option}"
-
-
-def test_options_of_the_judge_agree() -> None:
-    source = (ROOT / "core/judge/options/fields.go").read_text()
-    theirs = set(re.findall(r'^\t\{"(\w+)", "', source, re.MULTILINE))
-    mine = {f.name: f.default for f in fields(rb.Judge)}
-    assert theirs
-    assert theirs <= set(mine), f"{JUDGES_PY} lacks an option of core/judge/options/fields.go"
-    assert set(mine) <= theirs, f"core/judge/options/fields.go lacks an option of {JUDGES_PY}"
-    filled = (ROOT / "core/judge/options/judge.go").read_text()
-    defaults = re.findall(r"fill\(&o\.(\w+), ([\d.]+)\)", filled)
-    assert len(defaults) > 3
-    for name, default in defaults:
-        option = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-        assert mine[option] == float(default), f"{option}: judge.go and {JUDGES_PY} differ"
-
-
-def test_options_of_the_simulated_judge_agree() -> None:
-    source = (ROOT / "core/judge/sim/config.go").read_text()
-    theirs = set(re.findall(r'`json:"(\w+)"`', source))
-    mine = {o.name for o in options(rb.SimulatedJudge).values() if Mark.CLIENT not in o.metadata}
-    assert theirs - mine == set(), f"{JUDGES_PY} lacks an option of core/judge/sim/config.go"
-    assert mine - theirs == set(), f"core/judge/sim/config.go lacks an option of {JUDGES_PY}"
+@pytest.mark.parametrize("name", IN_GO)
+def test_options_agree(name: str, in_go: dict[str, dict[str, Any]]) -> None:
+    assert name in in_go, f"core/rank/methods/registry.go has no row for {name}"
+    stated = options((rb.METHODS | JUDGES)[name]).values()
+    if name == "simulated":
+        stated = [option for option in stated if Mark.CLIENT not in option.metadata]
+    mine = {option.name: option.default for option in stated if option.name not in OWN_WAY}
+    theirs = {k: default for k, default in in_go[name].items() if k not in OWN_WAY}
+    assert theirs.keys() - mine.keys() == set(), f"{IN_PYTHON[name]} lacks options of {name}"
+    assert mine.keys() - theirs.keys() == set(), f"{IN_GO[name]} lacks options of {name}"
+    for option, default in mine.items():
+        # Go's zero stands for None, which Python leaves out.
+        if default is not MISSING:
+            assert (default or None) == (theirs[option] or None), (
+                f"{name}.{option} is {theirs[option]!r} in {IN_GO[name]}, "
+                f"{default!r} in {IN_PYTHON[name]}"
+            )
 
 
 @pytest.mark.parametrize("kind", CONFIGURATIONS)
