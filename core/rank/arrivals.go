@@ -2,20 +2,26 @@ package rank
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"iter"
 	"sync"
 )
 
-// next waits for the i-th candidate; false means there will be none.
-func (g *Group) next(ctx context.Context, i int) (c *Candidate, ok bool) {
-	g.await(ctx, func() bool {
-		if i < len(g.candidates) {
-			c, ok = g.candidates[i], true
+// arriving yields the candidates as they arrive, until no more can come.
+func (g *Group) arriving(ctx context.Context) iter.Seq[*Candidate] {
+	return func(yield func(*Candidate) bool) {
+		for i := 0; ; i++ {
+			var c *Candidate
+			g.await(ctx, func() bool {
+				if i < len(g.candidates) {
+					c = g.candidates[i]
+				}
+				return c != nil
+			})
+			if c == nil || !yield(c) {
+				return
+			}
 		}
-		return ok
-	})
-	return c, ok
+	}
 }
 
 // Leader waits for the first response that is not empty, by the order of the
@@ -53,30 +59,20 @@ func (g *Group) await(ctx context.Context, ready func() bool) {
 
 // All waits for every response and returns the candidates ordered by ID.
 func (g *Group) All(ctx context.Context) ([]*Candidate, error) {
-	for i := 0; ; i++ {
-		if _, ok := g.next(ctx, i); !ok {
-			break
-		}
-	}
+	g.await(ctx, func() bool { return false })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.closed {
 		return nil, context.Cause(ctx)
 	}
-	all := slices.Clone(g.candidates)
-	slices.SortFunc(all, func(a, b *Candidate) int { return strings.Compare(a.ID, b.ID) })
-	return all, nil
+	return sorted(g.candidates), nil
 }
 
 // Each runs fn for every candidate as it arrives, all at once, and returns when
 // no more can come and every fn has ended.
 func (g *Group) Each(ctx context.Context, fn func(context.Context, *Candidate)) {
 	var wg sync.WaitGroup
-	for i := 0; ; i++ {
-		c, ok := g.next(ctx, i)
-		if !ok {
-			break
-		}
+	for c := range g.arriving(ctx) {
 		g.spawn(&wg, func() { fn(ctx, c) })
 	}
 	wg.Wait()
@@ -92,14 +88,9 @@ func (g *Group) EachPair(ctx context.Context, fn func(ctx context.Context, a, b 
 	var wg sync.WaitGroup
 	var seen []*Candidate
 	seats := make(chan struct{}, pairsAtOnce)
-	for i := 0; ; i++ {
-		c, ok := g.next(ctx, i)
-		if !ok {
-			break
-		}
+	for c := range g.arriving(ctx) {
 		for _, other := range seen {
-			pair := []*Candidate{c, other}
-			slices.SortFunc(pair, func(x, y *Candidate) int { return strings.Compare(x.ID, y.ID) })
+			pair := sorted([]*Candidate{c, other})
 			seats <- struct{}{}
 			g.spawn(&wg, func() {
 				defer func() { <-seats }()

@@ -31,8 +31,8 @@ func (g *Group) FailCall(err error) {
 // note keeps the failure that the result names: the first by text, so that it is
 // the same in every run, however the calls interleave. The caller holds mu.
 func (g *Group) note(err error) {
-	if g.told == nil || err.Error() < g.told.Error() {
-		g.told = err
+	if g.failure == nil || err.Error() < g.failure.Error() {
+		g.failure = err
 	}
 }
 
@@ -43,9 +43,9 @@ func (g *Group) Failed(c *Candidate) bool {
 	return g.failures[c] != ""
 }
 
-// Unhurt reports whether nothing has failed so far. Only then may a group change
+// NothingFailed reports whether nothing has failed so far. Only then may a group change
 // its query's buffer.
-func (g *Group) Unhurt() bool {
+func (g *Group) NothingFailed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.partial && len(g.failures) == 0 &&

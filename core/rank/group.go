@@ -47,7 +47,7 @@ type Group struct {
 	byID       map[string]*Candidate
 	failures   map[*Candidate]Status
 	partial    bool
-	told       error // the failure that the result names
+	failure    error // the one that the result names
 	remarks    map[string]any
 	closed     bool
 	arrived    chan struct{} // closed and replaced at every arrival

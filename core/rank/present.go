@@ -14,23 +14,21 @@ import (
 // re-run asks the same questions whatever the order of arrival. The purpose
 // tells apart the several shuffles of one group (repeats, votes, rounds).
 func (g *Group) Present(cs []*Candidate, purpose string) []*Candidate {
-	shown := slices.Clone(cs)
-	slices.SortFunc(shown, func(a, b *Candidate) int { return strings.Compare(a.ID, b.ID) })
-	g.random(shown, purpose).Shuffle(len(shown), func(i, j int) {
-		shown[i], shown[j] = shown[j], shown[i]
-	})
-	return shown
-}
-
-// random is the generator for what concerns these candidates, given by ID order.
-func (g *Group) random(sorted []*Candidate, purpose string) *rand.Rand {
+	shown := sorted(cs)
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\x00%s\x00%d\x00%s", g.Seed, g.Query.ID, g.Step, purpose)
-	for _, c := range sorted {
+	for _, c := range shown {
 		fmt.Fprintf(h, "\x00%s", c.ID)
 	}
 	sum := h.Sum(nil)
-	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])))
+	random := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])))
+	random.Shuffle(len(shown), func(i, j int) { shown[i], shown[j] = shown[j], shown[i] })
+	return shown
+}
+
+// sorted returns the candidates in the order of their IDs.
+func sorted(cs []*Candidate) []*Candidate {
+	return slices.SortedFunc(slices.Values(cs), func(a, b *Candidate) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // Texts are the candidates' answers in the given order.

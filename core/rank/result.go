@@ -56,7 +56,7 @@ type Result struct {
 func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *buffer.Buffer, error) {
 	out, err := run(ctx, m, g)
 	if err != nil {
-		// The whole group is lost: every response that is not empty takes the error.
+		// Every response that is not empty fails with the error.
 		g.Close(Status(judge.FailureOf(err)))
 		cs, _ := g.All(context.Background())
 		g.Fail(err, cs...)
@@ -77,7 +77,7 @@ func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *
 		out.Buffer = nil
 	}
 	if policy == FailRaise && res.GroupStatus != OK {
-		return res, nil, fmt.Errorf("the group's status is %q: %w", res.GroupStatus, g.told)
+		return res, nil, fmt.Errorf("the group's status is %q: %w", res.GroupStatus, g.failure)
 	}
 	return res, out.Buffer, nil
 }
@@ -130,8 +130,8 @@ func (g *Group) complete(m Method, out Outcome) Result {
 		res.Rewards[i], res.Ranks[i] = total[k], ranks[k]
 	}
 	if res.GroupStatus = g.groupStatus(res.Status); res.GroupStatus != OK {
-		first := fault.From(g.told)
-		res.Error, res.ErrorCode, res.ErrorSummary = g.told.Error(), first.Code, first.Summary()
+		first := fault.From(g.failure)
+		res.Error, res.ErrorCode, res.ErrorSummary = g.failure.Error(), first.Code, first.Summary()
 	}
 	if res.GroupStatus == GroupFailed { // nobody was judged: no one may gain by a format reward either
 		for i := range res.Rewards {

@@ -1,11 +1,38 @@
 package rank
 
 import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
 // Tier is a set of candidates the ranking does not tell apart.
 type Tier []*Candidate
+
+// Tiers puts each candidate of an order, worst first, into a tier of its own.
+func Tiers(order []*Candidate) []Tier {
+	tiers := make([]Tier, len(order))
+	for i, c := range order {
+		tiers[i] = Tier{c}
+	}
+	return tiers
+}
+
+// TiersOf orders candidates by value, smallest first; equal ones share a tier.
+func TiersOf(values map[*Candidate]float64) []Tier {
+	var tiers []Tier
+	last := math.NaN()
+	for _, c := range slices.SortedFunc(maps.Keys(values), func(a, b *Candidate) int { return cmp.Compare(values[a], values[b]) }) {
+		if values[c] != last {
+			tiers, last = append(tiers, nil), values[c]
+		}
+		tiers[len(tiers)-1] = append(tiers[len(tiers)-1], c)
+	}
+	return tiers
+}
 
 // Spread gives every response the value of its candidate, and empty and
 // ineligible ones the value for empty. Call it once all responses have arrived.
@@ -33,7 +60,7 @@ func (g *Group) LinearRewards(tiers []Tier) []float64 {
 // RankRewards does the same with any reward of rank q among n responses; empty
 // is that of the lowest rank.
 func (g *Group) RankRewards(tiers []Tier, of func(q float64, n int) float64, empty float64) []float64 {
-	empties, n := g.Empties(), 0
+	empties, n := g.CountEmpty(), 0
 	members := make([][]int, len(tiers))
 	for t, tier := range tiers {
 		for _, c := range tier {
@@ -67,8 +94,8 @@ func (g *Group) Judged() []int {
 	return out
 }
 
-// Empties counts the responses that never reach the judge.
-func (g *Group) Empties() int {
+// CountEmpty counts the responses that never reach the judge.
+func (g *Group) CountEmpty() int {
 	n := 0
 	for _, s := range g.slots {
 		if s.unjudged() {

@@ -13,7 +13,7 @@ import (
 type Standings struct {
 	Players []*rank.Candidate // by place in the group
 	Votes   [][]Split         // Votes[i][j].A is what i has against j; not Done if not completed
-	Empties float64           // responses that lose to every player without a call
+	Empty   float64           // responses that lose to every player without a call
 
 	place map[*rank.Candidate]int
 }
@@ -43,7 +43,7 @@ func (p Pairing) RoundRobin(ctx context.Context, g *rank.Group, vote Ballot) (St
 	}
 	slices.SortFunc(players, func(a, b *rank.Candidate) int { return cmp.Compare(a.Index(), b.Index()) })
 	st := Standings{Players: players, Votes: make([][]Split, len(players)),
-		Empties: float64(g.Empties()), place: map[*rank.Candidate]int{}}
+		Empty: float64(g.CountEmpty()), place: map[*rank.Candidate]int{}}
 	for i, a := range players {
 		st.place[a] = i
 		st.Votes[i] = make([]Split, len(players))
@@ -73,7 +73,7 @@ type Record struct {
 // Record adds up the candidate's row of the votes.
 func (st Standings) Record(c *rank.Candidate) Record {
 	i := st.place[c]
-	r := Record{Wins: st.Empties}
+	r := Record{Wins: st.Empty}
 	for j, opponent := range st.Players {
 		s := st.Votes[i][j]
 		switch {

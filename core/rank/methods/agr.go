@@ -20,8 +20,8 @@ import (
 // anchor ties with it, which counts as beaten, without a call. Where comparisons
 // failed, the number beaten is scaled up from the completed ones.
 //
-// With Search binary the anchors are a ladder of known order, into which each
-// response is inserted; the reward is alpha times the number of rungs below it.
+// With Search binary the anchors are taken to be in order, and each response is
+// inserted among them; the reward is alpha times the number of anchors below it.
 // A failed comparison then leaves the place unknown, and the response has failed.
 //
 // The scale is absolute, so validation groups and single responses are scored
@@ -57,35 +57,29 @@ func (m *AGR) Validate() error {
 
 // Check implements rank.Method.
 func (m *AGR) Check(s rank.Spec) error {
-	if len(m.bestFirst(s.Query)) == 0 {
+	if texts, _ := m.bestFirst(s.Query); len(texts) == 0 {
 		return fault.New(fault.MissingField, "ranked", "agr compares each response with anchors, and query %q has no ranked responses; "+
 			"give them, or method.agr.anchors", s.Query.ID)
 	}
 	return nil
 }
 
-func (m *AGR) bestFirst(q query.Query) []string {
+// bestFirst returns the anchors and the field they come from.
+func (m *AGR) bestFirst(q query.Query) (texts []string, field string) {
 	if m.Anchors != nil {
-		return m.Anchors
+		return m.Anchors, "method.agr.anchors"
 	}
-	return q.Ranked
-}
-
-// anchorField names where the anchors come from.
-func (m *AGR) anchorField() string {
-	if m.Anchors != nil {
-		return "method.agr.anchors"
-	}
-	return "ranked"
+	return q.Ranked, "ranked"
 }
 
 // Rank implements rank.Method.
 func (m *AGR) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error) {
 	var anchors []*rank.Candidate // worst first
-	for i, text := range slices.Backward(m.bestFirst(g.Query)) {
+	texts, field := m.bestFirst(g.Query)
+	for i, text := range slices.Backward(texts) {
 		answer := g.Answer(text)
 		if strings.TrimSpace(answer) == "" {
-			return g.Refused(ctx, fault.New(fault.InvalidValue, fmt.Sprintf("%s[%d]", m.anchorField(), i), "has no answer after its reasoning"))
+			return g.Refused(ctx, fault.New(fault.InvalidValue, fmt.Sprintf("%s[%d]", field, i), "has no answer after its reasoning"))
 		}
 		anchors = append(anchors, rank.Outsider(answer))
 	}

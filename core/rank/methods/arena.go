@@ -3,13 +3,14 @@ package methods
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
-	"sync"
 
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/judge/verdict"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
 	"github.com/rankbuffer/rankbuffer/core/rank"
+	"github.com/rankbuffer/rankbuffer/core/rank/calls"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
@@ -34,17 +35,27 @@ func (m *Arena) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error) {
 	if g.Validate || g.Size == 1 {
 		return g.Unranked(ctx, 0)
 	}
-	met, failures := againstPivot(ctx, g)
-	cs, err := g.All(ctx)
+	seeding, err := calls.Evaluate(ctx, g, func(ctx context.Context, c *rank.Candidate) (seed, error) {
+		pivot, ok := g.Leader(ctx)
+		if !ok || c == pivot {
+			return seed{}, nil
+		}
+		met, err := play(ctx, g, c, pivot, 0)
+		return seed{met, err}, nil
+	})
 	if err != nil {
 		return rank.Outcome{}, err
 	}
-	if len(failures) > 0 {
-		return g.Neutralised(cs, 0, failures...), nil
+	cs, errs := slices.Collect(maps.Keys(seeding)), []error(nil)
+	for _, s := range seeding {
+		errs = append(errs, s.err)
 	}
-	ranked, failures := eliminate(ctx, g, bracket(seeded(cs, met)))
-	if len(failures) > 0 {
-		return g.Neutralised(cs, 0, failures...), nil
+	var ranked []*player
+	if cmp.Or(errs...) == nil {
+		ranked, errs = eliminate(ctx, g, bracket(seeded(cs, seeding)))
+	}
+	if cmp.Or(errs...) != nil {
+		return g.Neutralised(cs, 0, errs...), nil
 	}
 	var tiers []rank.Tier // worst first
 	for _, p := range slices.Backward(ranked) {
@@ -60,6 +71,12 @@ func (m *Arena) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error) {
 
 // match is what the two sides of a match score, each over both slot orders.
 type match struct{ a, b float64 }
+
+// seed is a candidate's match against the pivot, or why it failed.
+type seed struct {
+	match
+	err error
+}
 
 // play judges two candidates in both slot orders at once. The round sets the
 // requests apart from those of an earlier match of the same two.
@@ -83,27 +100,6 @@ func play(ctx context.Context, g *rank.Group, a, b *rank.Candidate, round int) (
 	return match{scores[0].a + scores[1].b, scores[0].b + scores[1].a}, nil
 }
 
-// againstPivot plays every candidate against the pivot as it arrives.
-func againstPivot(ctx context.Context, g *rank.Group) (met map[*rank.Candidate]match, failures []error) {
-	var mu sync.Mutex // guards the results
-	met = map[*rank.Candidate]match{}
-	g.Each(ctx, func(ctx context.Context, c *rank.Candidate) {
-		pivot, ok := g.Leader(ctx)
-		if !ok || c == pivot {
-			return
-		}
-		result, err := play(ctx, g, c, pivot, 0)
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil {
-			failures = append(failures, err)
-			return
-		}
-		met[c] = result
-	})
-	return met, failures
-}
-
 // player is a candidate in the bracket and its match scores so far.
 type player struct {
 	*rank.Candidate
@@ -120,7 +116,7 @@ func byMean(ps []*player) {
 // seeded sorts the candidates by seed score, best first, equals by their place
 // in the group. The pivot's is the mean of what it scored in its own matches and
 // counts as one score from then on.
-func seeded(cs []*rank.Candidate, met map[*rank.Candidate]match) []*player {
+func seeded(cs []*rank.Candidate, seeding map[*rank.Candidate]seed) []*player {
 	slices.SortFunc(cs, func(a, b *rank.Candidate) int { return cmp.Compare(a.Index(), b.Index()) })
 	var players []*player
 	var pivots []float64
@@ -128,8 +124,8 @@ func seeded(cs []*rank.Candidate, met map[*rank.Candidate]match) []*player {
 		p := &player{Candidate: c}
 		players = append(players, p)
 		if i > 0 {
-			p.scores = []float64{met[c].a}
-			pivots = append(pivots, met[c].b)
+			p.scores = []float64{seeding[c].a}
+			pivots = append(pivots, seeding[c].b)
 		}
 	}
 	if len(players) > 0 {
@@ -171,8 +167,8 @@ func eliminate(ctx context.Context, g *rank.Group, in []*player) (ranked []*play
 		g.Together(len(results), func(i int) {
 			results[i], errs[i] = play(ctx, g, in[2*i].Candidate, in[2*i+1].Candidate, len(lost)+1)
 		})
-		if failures = slices.DeleteFunc(errs, func(err error) bool { return err == nil }); len(failures) > 0 {
-			return nil, failures
+		if cmp.Or(errs...) != nil {
+			return nil, errs
 		}
 		winners, losers := slices.Clone(in[2*len(results):]), []*player(nil)
 		for i, result := range results {

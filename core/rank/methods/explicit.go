@@ -1,7 +1,6 @@
 package methods
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/rankbuffer/rankbuffer/core/rank"
@@ -16,17 +15,9 @@ import (
 //
 // Rewards lie in [0, Scale]. One round; one call a rubric for each distinct
 // response.
-type Explicit struct {
-	rank.Options
-	Scale scale `json:"scale"`
-}
+type Explicit struct{ Scaled }
 
-func newExplicit() rank.Method { return &Explicit{Options: rank.Defaults("explicit", 1), Scale: 1} }
-
-// Validate implements rank.Method.
-func (m *Explicit) Validate() error {
-	return cmp.Or(m.Scale.check(), m.Options.Validate())
-}
+func newExplicit() rank.Method { return &Explicit{Scaled{rank.Defaults("explicit", 1), 1}} }
 
 // Check implements rank.Method.
 func (m *Explicit) Check(s rank.Spec) error { return calls.NeedRubrics("explicit", s.Query) }
@@ -41,6 +32,6 @@ func (m *Explicit) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error
 		if scores[c] == nil { // failed
 			return 0
 		}
-		return m.Scale.of(calls.WeightedMean(g.Query.Rubrics, scores[c]))
+		return m.reward(calls.WeightedMean(g.Query.Rubrics, scores[c]))
 	}, 0)}, nil
 }

@@ -1,7 +1,6 @@
 package methods
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/rankbuffer/rankbuffer/core/rank"
@@ -14,17 +13,9 @@ import (
 // scored the same way.
 //
 // Rewards lie in [0, Scale]. One round; one call a distinct response.
-type Implicit struct {
-	rank.Options
-	Scale scale `json:"scale"`
-}
+type Implicit struct{ Scaled }
 
-func newImplicit() rank.Method { return &Implicit{Options: rank.Defaults("implicit", 1), Scale: 1} }
-
-// Validate implements rank.Method.
-func (m *Implicit) Validate() error {
-	return cmp.Or(m.Scale.check(), m.Options.Validate())
-}
+func newImplicit() rank.Method { return &Implicit{Scaled{rank.Defaults("implicit", 1), 1}} }
 
 // Rank implements rank.Method.
 func (m *Implicit) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error) {
@@ -32,5 +23,5 @@ func (m *Implicit) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error
 	if err != nil {
 		return rank.Outcome{}, err
 	}
-	return rank.Outcome{Rewards: g.Spread(func(c *rank.Candidate) float64 { return m.Scale.of(scores[c]) }, 0)}, nil
+	return rank.Outcome{Rewards: g.Spread(func(c *rank.Candidate) float64 { return m.reward(scores[c]) }, 0)}, nil
 }

@@ -49,7 +49,7 @@ func (m *Listwise) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error
 	if cmp.Or(errs...) != nil {
 		return g.Neutralised(cs, -1, errs...), nil
 	}
-	return rank.Outcome{Rewards: g.LinearRewards(tiersOf(borda(orders)))}, nil
+	return rank.Outcome{Rewards: g.LinearRewards(rank.TiersOf(borda(orders)))}, nil
 }
 
 // borda adds up each candidate's 0-based ranks, worst 0, over several orders.

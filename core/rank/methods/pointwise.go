@@ -5,7 +5,6 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/rank"
 	"github.com/rankbuffer/rankbuffer/core/rank/calls"
-	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
 // Pointwise scores each response alone, 0 to 10 against the weighted rubrics,
@@ -27,29 +26,8 @@ func (m *Pointwise) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, erro
 		return rank.Outcome{}, err
 	}
 	if m.RankTransform && g.Size > 1 && !g.Validate {
-		return rank.Outcome{Rewards: g.LinearRewards(tiersOf(scores))}, nil
+		return rank.Outcome{Rewards: g.LinearRewards(rank.TiersOf(scores))}, nil
 	}
 	value := func(c *rank.Candidate) float64 { return 2*scores[c]/10 - 1 }
 	return rank.Outcome{Rewards: g.Spread(value, -1)}, nil
-}
-
-// tiersOf groups candidates of equal value, smallest first.
-func tiersOf(values map[*rank.Candidate]float64) []rank.Tier {
-	cs := make([]*rank.Candidate, 0, len(values))
-	vs := make([]float64, 0, len(values))
-	for c, v := range values {
-		cs, vs = append(cs, c), append(vs, v)
-	}
-	byRank := map[float64]rank.Tier{}
-	ranks := reward.Ranks(vs)
-	for i, r := range ranks {
-		byRank[r] = append(byRank[r], cs[i])
-	}
-	var tiers []rank.Tier
-	for r := 0.0; r < float64(len(cs)); r += 0.5 { // average ranks are multiples of one half
-		if tier := byRank[r]; tier != nil {
-			tiers = append(tiers, tier)
-		}
-	}
-	return tiers
 }

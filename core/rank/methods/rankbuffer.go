@@ -100,7 +100,7 @@ func (m *RankBuffer) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, err
 	} else {
 		out.Rewards = g.LinearRewards(m.fine(ctx, g, buckets))
 	}
-	if !g.Validate && g.Unhurt() {
+	if !g.Validate && g.NothingFailed() {
 		out.Buffer, err = m.maintain(ctx, g, base, buckets)
 	}
 	return out, err
@@ -126,9 +126,7 @@ func (m *RankBuffer) fine(ctx context.Context, g *rank.Group, buckets [][]*rank.
 	for p, bucket := range buckets {
 		switch {
 		case ordered[p]:
-			for _, c := range bucket {
-				tiers = append(tiers, rank.Tier{c})
-			}
+			tiers = append(tiers, rank.Tiers(bucket)...)
 		case len(bucket) > 0:
 			tiers = append(tiers, bucket)
 		}
@@ -157,11 +155,7 @@ func (m *RankBuffer) bootstrap(ctx context.Context, g *rank.Group) (rank.Outcome
 		g.Fail(err, cs...)
 		return rank.Outcome{Rewards: g.LinearRewards(nil)}, nil
 	}
-	tiers := make([]rank.Tier, len(order))
-	for i, c := range order {
-		tiers[i] = rank.Tier{c}
-	}
-	out := rank.Outcome{Rewards: g.LinearRewards(tiers)}
+	out := rank.Outcome{Rewards: g.LinearRewards(rank.Tiers(order))}
 	if b := buffer.New(buffer.Bootstrap, rank.Texts(order), m.K0, g.Epoch, g.Step); len(b.Anchors) >= 2 {
 		out.Buffer = b // without dedupe all texts may be one
 	}

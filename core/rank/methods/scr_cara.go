@@ -72,7 +72,7 @@ func place(above [][]bool, hi, lo int) {
 func caraBelow(st calls.Standings) func(*rank.Candidate) float64 {
 	above := cara(st.Votes)
 	return func(c *rank.Candidate) float64 {
-		i, below := st.Place(c), st.Empties
+		i, below := st.Place(c), st.Empty
 		for j, opponent := range st.Players {
 			switch {
 			case i == j || above[j][i]:

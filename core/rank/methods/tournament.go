@@ -92,7 +92,7 @@ func (m *Tournament) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, err
 			scores[c] += p
 		}
 	}
-	return rank.Outcome{Rewards: g.Spread(normalise(cs, scores, g.Empties() > 0), 0)}, nil
+	return rank.Outcome{Rewards: g.Spread(normalise(cs, scores, g.CountEmpty() > 0), 0)}, nil
 }
 
 // normalise maps scores onto [0, 1] within the group.
