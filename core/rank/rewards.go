@@ -34,13 +34,14 @@ func TiersOf(values map[*Candidate]float64) []Tier {
 	return tiers
 }
 
-// Spread gives every response the value of its candidate, and empty and
-// ineligible ones the value for empty. Call it once all responses have arrived.
+// Spread gives every response the value of its candidate, empty and ineligible
+// ones the value for empty. value is not called for a candidate that failed. Call
+// it once all responses have arrived.
 func (g *Group) Spread(value func(*Candidate) float64, empty float64) []float64 {
 	out := make([]float64, len(g.slots))
 	for i, s := range g.slots {
 		switch {
-		case s.cand != nil:
+		case s.cand != nil && !g.Failed(s.cand):
 			out[i] = value(s.cand)
 		case s.unjudged():
 			out[i] = empty
@@ -60,26 +61,19 @@ func (g *Group) LinearRewards(tiers []Tier) []float64 {
 // RankRewards does the same with any reward of rank q among n responses; empty
 // is that of the lowest rank.
 func (g *Group) RankRewards(tiers []Tier, of func(q float64, n int) float64, empty float64) []float64 {
-	empties, n := g.CountEmpty(), 0
-	members := make([][]int, len(tiers))
-	for t, tier := range tiers {
-		for _, c := range tier {
-			if !g.Failed(c) {
-				members[t] = append(members[t], c.Members...)
-			}
+	ranks, n := map[*Candidate]float64{}, float64(g.CountEmpty())
+	for _, tier := range tiers {
+		judged := slices.DeleteFunc(slices.Clone(tier), g.Failed)
+		size := 0.0
+		for _, c := range judged {
+			size += c.Size()
 		}
-		n += len(members[t])
-	}
-	ranks := reward.TierRanks(members, empties)
-	out := make([]float64, len(g.slots))
-	for i, s := range g.slots {
-		if rank, ok := ranks[i]; ok {
-			out[i] = of(rank, n+empties)
-		} else if s.unjudged() {
-			out[i] = empty
+		for _, c := range judged {
+			ranks[c] = n + (size-1)/2
 		}
+		n += size
 	}
-	return out
+	return g.Spread(func(c *Candidate) float64 { return of(ranks[c], int(n)) }, empty)
 }
 
 // Judged lists the responses that have or will have a reward of their own: all

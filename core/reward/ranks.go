@@ -26,16 +26,3 @@ func Ranks(values []float64) []float64 {
 	}
 	return ranks
 }
-
-// TierRanks gives every member of each tier (worst tier first) the average of
-// the positions the tier fills, counting from offset. The keys are the members.
-func TierRanks(tiers [][]int, offset int) map[int]float64 {
-	ranks := make(map[int]float64)
-	for _, tier := range tiers {
-		for _, i := range tier {
-			ranks[i] = float64(offset) + float64(len(tier)-1)/2
-		}
-		offset += len(tier)
-	}
-	return ranks
-}

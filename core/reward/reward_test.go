@@ -68,19 +68,6 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-func TestTierRanks(t *testing.T) {
-	got := TierRanks([][]int{{4}, {}, {0, 2}, {1}}, 2)
-	want := map[int]float64{4: 2, 0: 3.5, 2: 3.5, 1: 5}
-	if len(got) != len(want) {
-		t.Fatalf("got %v, want %v", got, want)
-	}
-	for i, w := range want {
-		if got[i] != w {
-			t.Errorf("rank of %d is %v, want %v", i, got[i], w)
-		}
-	}
-}
-
 func TestFormat(t *testing.T) {
 	for response, want := range map[string]float64{
 		"<think>a</think><answer>b</answer>":                 1,

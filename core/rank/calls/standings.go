@@ -14,8 +14,6 @@ type Standings struct {
 	Players []*rank.Candidate // by place in the group
 	Votes   [][]Split         // Votes[i][j].A is what i has against j; not Done if not completed
 	Empty   float64           // responses that lose to every player without a call
-
-	place map[*rank.Candidate]int
 }
 
 // RoundRobin judges every pair of candidates as soon as both are there, all at
@@ -43,9 +41,8 @@ func (p Pairing) RoundRobin(ctx context.Context, g *rank.Group, vote Ballot) (St
 	}
 	slices.SortFunc(players, func(a, b *rank.Candidate) int { return cmp.Compare(a.Index(), b.Index()) })
 	st := Standings{Players: players, Votes: make([][]Split, len(players)),
-		Empty: float64(g.CountEmpty()), place: map[*rank.Candidate]int{}}
+		Empty: float64(g.CountEmpty())}
 	for i, a := range players {
-		st.place[a] = i
 		st.Votes[i] = make([]Split, len(players))
 		for j, b := range players {
 			st.Votes[i][j] = played[[2]*rank.Candidate{a, b}]
@@ -60,7 +57,7 @@ func (p Pairing) RoundRobin(ctx context.Context, g *rank.Group, vote Ballot) (St
 }
 
 // Place is the candidate's index among the players.
-func (st Standings) Place(c *rank.Candidate) int { return st.place[c] }
+func (st Standings) Place(c *rank.Candidate) int { return slices.Index(st.Players, c) }
 
 // Record is how one candidate fared against the other responses, identical ones
 // counted as often as they occur. Empty ones lose to it without a call; those
@@ -72,7 +69,7 @@ type Record struct {
 
 // Record adds up the candidate's row of the votes.
 func (st Standings) Record(c *rank.Candidate) Record {
-	i := st.place[c]
+	i := st.Place(c)
 	r := Record{Wins: st.Empty}
 	for j, opponent := range st.Players {
 		s := st.Votes[i][j]

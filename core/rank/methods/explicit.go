@@ -29,9 +29,6 @@ func (m *Explicit) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error
 		return rank.Outcome{}, err
 	}
 	return rank.Outcome{Rewards: g.Spread(func(c *rank.Candidate) float64 {
-		if scores[c] == nil { // failed
-			return 0
-		}
 		return m.reward(calls.WeightedMean(g.Query.Rubrics, scores[c]))
 	}, 0)}, nil
 }

@@ -44,9 +44,6 @@ func (m *GDPO) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error) {
 	g.Remark("rubric_scores", byResponse)
 	if g.Validate || g.Size == 1 {
 		return rank.Outcome{Rewards: g.Spread(func(c *rank.Candidate) float64 {
-			if scores[c] == nil { // failed
-				return 0
-			}
 			return calls.WeightedMean(rubrics, scores[c]) / 10
 		}, 0)}, nil
 	}

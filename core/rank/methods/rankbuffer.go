@@ -152,8 +152,7 @@ func (m *RankBuffer) bootstrap(ctx context.Context, g *rank.Group) (rank.Outcome
 	}
 	order, err := calls.Order(ctx, g, g.Present(cs, "fine"), nil)
 	if err != nil {
-		g.Fail(err, cs...)
-		return rank.Outcome{Rewards: g.LinearRewards(nil)}, nil
+		return g.Neutralised(cs, -1, err), nil
 	}
 	out := rank.Outcome{Rewards: g.LinearRewards(rank.Tiers(order))}
 	if b := buffer.New(buffer.Bootstrap, rank.Texts(order), m.K0, g.Epoch, g.Step); len(b.Anchors) >= 2 {
