@@ -191,4 +191,6 @@ def rubrics(values: Iterable[Rubric | str | Mapping[str, Any]], where: str) -> l
         if isinstance(value, Rubric):
             weight = number(value.weight, f"{where}[{i}].weight")
             out[i] = {"text": value.text, "weight": weight}
+        elif isinstance(value, str):
+            out[i] = {"text": value}
     return out

@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from known_world import MIXED, World
 
 import rankbuffer as rb
+from rankbuffer import _ffi, _pump, errors
+
+
+@pytest.fixture(autouse=True)
+def every_error_has_a_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No error of the library reaches Python as "internal", which stands for one without a code."""
+    without: list[str] = []
+    from_library, from_json = errors.from_library, rb.GroupResult.from_json
+
+    def note(code: str, text: str) -> None:
+        if code in ("", "internal"):
+            without.append(text)
+
+    def noting_error(told: dict[str, Any]) -> rb.RankBufferError:
+        note(told["code"], told["message"])
+        return from_library(told)
+
+    def noting_result(raw: dict[str, Any]) -> rb.GroupResult:
+        if raw.get("error"):
+            note(raw.get("error_code", ""), raw["error"])
+        return from_json(raw)
+
+    monkeypatch.setattr(_ffi, "from_library", noting_error)
+    monkeypatch.setattr(_pump, "from_library", noting_error)
+    monkeypatch.setattr(rb.GroupResult, "from_json", noting_result)
+    yield
+    assert without == []
 
 
 @pytest.fixture
