@@ -367,13 +367,10 @@ def test_failed_groups_give_exit_code_1(tmp_path: Path) -> None:
         *("--sim", "failure_rate=1,max_retries=0"),
         code=1,
     )
-    assert done.stderr.splitlines() == [
-        "pointwise: why groups failed or are partial (the first error of each):",
-        (
-            "  8 x pointwise: score: judge.failure_rate: this is a simulated failure, "
-            "as this option asks for"
-        ),
-    ]
+    head, reason = done.stderr.splitlines()
+    assert head == "pointwise: why groups failed or are partial (the first error of each):"
+    assert reason.startswith("  8 x ")
+    assert "judge.failure_rate: this is a simulated failure" in reason
     figures = json.loads((tmp_path / "out" / "summary.json").read_text())["methods"]["pointwise"]
     assert figures["failed"] == figures["groups"] == 8
     for row in rows(tmp_path / "out" / "groups.jsonl"):

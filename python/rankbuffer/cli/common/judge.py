@@ -14,6 +14,8 @@ from ...scorer import Scorer
 from .options import UsageError, option, options, positive
 
 _SIMULATION = [name for name in options_of(SimulatedJudge) if name != "qualities"]
+_OWN_OPTION = {"base_url", "model", "api_key", "api_key_env", "max_concurrency"}
+_OTHERS = [name for name in options_of(Judge) if name not in _OWN_OPTION]
 
 
 def add_simulation(parser: argparse._ActionsContainer) -> None:
@@ -57,13 +59,14 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="Any other option of rankbuffer.Judge, for example timeout=120 "
-        """or extra_body='{"chat_template_kwargs": {"enable_thinking": false}}'.""",
+        help=f"Option of rankbuffer.Judge: {', '.join(_OTHERS)}. For example timeout=120, or "
+        """extra_body='{"chat_template_kwargs": {"enable_thinking": false}}'.""",
     )
     group.add_argument(
         "--seed",
         type=int,
         default=0,
+        metavar="N",
         help="Seed of the order in which the judge sees responses (default 0).",
     )
 

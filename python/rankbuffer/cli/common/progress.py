@@ -22,11 +22,11 @@ class Progress:
         self._calls = 0
 
     def begin(self, done: int) -> None:
-        """Says what was already there, which tells nothing about the speed."""
+        """Counts what earlier runs did, which says nothing about the speed of this one."""
         self._done = self._first = done
 
     def advance(self, calls: int = 0) -> None:
-        """One more is done, at the price of so many judge calls."""
+        """Counts one more, and the judge calls that it took."""
         self._done += 1
         self._calls += calls
         now = time.monotonic()

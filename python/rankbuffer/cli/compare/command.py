@@ -28,8 +28,8 @@ Groups are scored by epoch, then in the order of the file. With --budget a metho
 no further group once its prompt and completion tokens have reached the budget. The same
 groups are scored however fast the judge is and however often the run is interrupted.
 
-If the judge is gone, the run stops with exit code 1 and drops the groups that failed
-last. Run the same command again to score them. A group that failed earlier in the run
+If the judge is gone, the run stops with exit code 1 and does not keep the groups that
+failed last. The same command scores them. A group that failed earlier in the run
 stays failed, and is left out of tau and of the anchors and progress by epoch.
 """
 

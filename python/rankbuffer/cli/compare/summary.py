@@ -13,7 +13,7 @@ _UNJUDGED = {"judge_failed", "timeout", "truncated", "cancelled"}
 
 
 class Summary:
-    """The account of one method over its groups, as ``summary.json`` has it."""
+    """Adds up the rows of one method to the figures that ``summary.json`` holds."""
 
     def __init__(self) -> None:
         self._groups = self._failed = self._partial = self._flat = 0
@@ -61,19 +61,22 @@ class Summary:
         return self._failed
 
     def to_json(self) -> dict[str, Any]:
-        """Figures by epoch are lists from epoch 0; those a method does not have are left out.
+        """The figures as JSON values.
+
+        Figures by epoch are lists that begin with epoch 0. A figure that the method does
+        not have is left out; a mean of nothing is None.
 
         Failed groups count for calls, tokens, ``zero_spread_share`` and ``failed``, and
-        as 0 for ``kendall_tau``; ``kendall_tau_judged``, its error, anchors and progress
-        are those of the others, None of none. Responses of a partial group that were
-        not judged, and got the mean, are in no tau.
+        as 0 in ``kendall_tau``. They are left out of ``kendall_tau_judged``, its error,
+        anchors and progress. In a partial group, the responses that were not judged got
+        the mean reward and are left out of tau.
 
-        ``position_bias`` is how much more than half of its comparisons the response
-        shown first won, of those comparisons that an answer decided between it and
-        another one: 0 for a judge without bias, 0.5 for one that always prefers the
-        first. Who is shown first is drawn at random, so no truth is needed; of n
-        comparisons it is exact to about 0.5 / sqrt(n). None for methods that show
-        the judge one response at a time.
+        ``position_bias`` is the share of its comparisons that the response shown first
+        won, minus one half: 0 for a judge without bias, 0.5 for one that always prefers
+        the first. It counts the comparisons between that response and another one. Who
+        is shown first is drawn at random, so no true order is needed. For n comparisons
+        it is exact to about 0.5 / sqrt(n). None for methods that show the judge one
+        response at a time.
         """
         taus = [t for own in self._taus.values() for t in own]
         out: dict[str, Any] = {

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from ...errors import InputError
-from ...jsonl import read_jsonl
 from ...replay import find_replay, qualities, read_replay
+from ...rows import GroupRow, read_groups
 from ...scorer import Scorer
 from ..common.failures import JudgeGone, Reasons, add_max_failures
 from ..common.files import check_output, locked, settle
@@ -30,8 +30,8 @@ Only the first group of a query needs its query, rubrics and ranked responses.
 OUT.rankbuffer/ keeps the buffers. If the run is killed, run the same command again:
 it goes on from the last checkpoint.
 
-If the judge is gone, the run stops with exit code 1 and drops the groups that failed
-last. Run the same command again to score them. A group that failed earlier in the run
+If the judge is gone, the run stops with exit code 1 and does not keep the groups that
+failed last. The same command scores them. A group that failed earlier in the run
 stays failed; --retry-failed scores it again, after all others and with the buffers as
 they are then. A group that is partial has rewards and is never scored again.
 """
@@ -91,15 +91,12 @@ def run(args: argparse.Namespace) -> int:
         with locked(state / ".lock"):
             if newest is None or newest.rows < found.rows or args.retry_failed:
                 require_judge(scorer)
-            settle(
-                state / "run.json",
-                {
-                    "method": method.to_json(),
-                    "judge": identity(judge),
-                    "seed": args.seed,
-                },
-                "-o",
-            )
+            settings = {
+                "method": method.to_json(),
+                "judge": identity(judge),
+                "seed": args.seed,
+            }
+            settle(state / "run.json", settings, "-o")
             done = _resume(log, newest, found, groups)
             if newest is not None:
                 scorer.restore(newest.path)
@@ -139,25 +136,25 @@ def _resume(log: RowLog, newest: Checkpoint | None, found: Survey, groups: Path)
 
 def _check_rows(out: Path, groups: Path) -> None:
     """Refuses to overwrite rows that do not belong to the input, but for a torn last line."""
-    rows = read_jsonl(groups)
+    rows = read_groups(groups)
     with out.open("rb") as file:
         for line, raw in enumerate(file, start=1):
             if not raw.endswith(b"\n"):
                 return
             _, _, group = next(rows, (0, b"", None))
-            try:
-                row = json.loads(raw)
-                same = (
-                    group is not None
-                    and row["query_id"] == group["query_id"]
-                    and len(row["rewards"]) == len(group["responses"])
-                )
-            except (ValueError, LookupError, TypeError):
-                same = False
-            if not same:
+            if group is None or not _is_result(raw, group):
                 raise InputError(
                     f"{out}:{line}: not the result of row {line} of {groups}; use another -o"
                 )
+
+
+def _is_result(line: bytes, group: GroupRow) -> bool:
+    try:
+        row = json.loads(line)
+        found = (row["query_id"], len(row["rewards"]))
+        return bool(found == (group.query_id, len(group.responses)))
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 def _report(out: Path) -> int:
