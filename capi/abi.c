@@ -48,6 +48,12 @@ int32_t rb_scorer_new(const char *config, rb_handle *out) {
     return rbgo_scorer_new(TEXT(config), out);
 }
 
+int32_t rb_check(const char *document) {
+    REFUSE_FORKED();
+    REFUSE_NULL(document);
+    return rbgo_check(TEXT(document));
+}
+
 int32_t rb_prompt_template(const char *kind, char **out) {
     REFUSE_FORKED();
     REFUSE_NULL(out);

@@ -30,6 +30,11 @@ func rbgo_scorer_new(config *C.char, out *C.rb_handle) C.int32_t {
 	})
 }
 
+//export rbgo_check
+func rbgo_check(document *C.char) C.int32_t {
+	return guard(func() error { return engine.CheckConfig(input(document)) })
+}
+
 //export rbgo_prompt_template
 func rbgo_prompt_template(kind *C.char, out **C.char) C.int32_t {
 	return guard(func() error {

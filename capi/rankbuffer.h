@@ -146,6 +146,22 @@ int32_t rb_handles_open(void);
  * is out of file descriptors. Since 1. */
 int32_t rb_scorer_new(const char *config, rb_handle *out);
 
+/* Check a scorer's configuration, and queries that it shall score, before a run.
+ *
+ *   document  a JSON object:
+ *     config   the configuration, as in rb_scorer_new
+ *     queries  optional, a list of objects:
+ *       query_id, query, rubrics, ranked   as in rb_buffer_create
+ *       reference                          as in rb_score_submit
+ *
+ * The call fails with the first error that rb_scorer_new or, for a group of one of
+ * the queries, rb_score_submit would fail with. An error about a query names its
+ * index: the "field" is "queries[3].ranked". The call reads the template files of
+ * "prompts". It asks no judge and keeps nothing.
+ * RB_ERR_INVALID, RB_ERR_CONFLICT, RB_ERR_IO: as in those functions.
+ * Does not wait for a judge. Since 1. */
+int32_t rb_check(const char *document);
+
 /* Read the prompt template that ships for a kind of judge call, to start one's
  * own from and name it under "prompts".
  *

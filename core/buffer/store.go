@@ -29,10 +29,7 @@ func (s *Store) Create(q query.Query, start func() (*Buffer, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.records[q.ID]; ok {
-		if field := known.Query.Conflict(q); field != "" {
-			return fault.New(fault.QueryConflict, field, "differs from what was given for the query first")
-		}
-		return nil
+		return known.Query.CheckSame(q)
 	}
 	if err := q.Validate(); err != nil {
 		return err

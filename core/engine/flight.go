@@ -49,12 +49,12 @@ func (e *Engine) launch(data []byte, size int, private chan<- completed) (*fligh
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.admit(f); err != nil {
-		return nil, ofQuery(f.spec.QueryID, err)
+		return nil, ofQuery(f.spec.ID, err)
 	}
 	f.ctx, f.cancel = context.WithCancelCause(e.ctx)
 	e.last++
 	f.ticket = e.last
-	f.queue = e.queueOf(spec.QueryID)
+	f.queue = e.queueOf(spec.ID)
 	f.id, f.ordinal = f.queue.groupID(spec)
 	if spec.updates() {
 		f.before, f.after = f.queue.enter()
@@ -75,7 +75,7 @@ func (e *Engine) prepare(data []byte, size int) (*flight, error) {
 	if size < 0 {
 		size = len(spec.Responses)
 	}
-	s := rank.Spec{Query: e.answers(spec.query()), Reference: spec.Reference, Size: size, Seed: e.seed, Validate: spec.Validate}
+	s := rank.Spec{Query: e.answers(spec.Query), Reference: spec.Reference, Size: size, Seed: e.seed, Validate: spec.Validate}
 	if spec.Step != nil {
 		s.Step = *spec.Step
 	}
@@ -92,8 +92,8 @@ func (e *Engine) prepare(data []byte, size int) (*flight, error) {
 	return f, nil
 }
 
-// admit checks everything that can be known before a call is paid for and makes
-// the group's query known. The caller holds e.mu.
+// admit checks everything that can be known before a call is paid for. The caller
+// holds e.mu.
 func (e *Engine) admit(f *flight) error {
 	if e.closed {
 		return errClosed
@@ -101,21 +101,25 @@ func (e *Engine) admit(f *flight) error {
 	if len(e.flights) >= e.limits.MaxGroups {
 		return fault.New(fault.Busy, "", "%d groups are in flight, the limit of max_groups", len(e.flights))
 	}
-	q := f.group.Query
-	if known, ok := e.store.Get(q.ID); ok {
-		if field := known.Query.Conflict(q); field != "" {
-			return fault.New(fault.QueryConflict, field, "differs from what was given for the query first")
+	return e.admitQuery(&f.group.Spec)
+}
+
+// admitQuery completes a group's query by what was given before, checks that the
+// method can judge it and makes it known. The caller holds e.mu.
+func (e *Engine) admitQuery(s *rank.Spec) error {
+	if known, ok := e.store.Get(s.Query.ID); ok {
+		if err := known.Query.CheckSame(s.Query); err != nil {
+			return err
 		}
-		q = known.Query
-		f.group.Query = q
+		s.Query = known.Query
 	}
-	if err := q.Validate(); err != nil {
+	if err := s.Query.Validate(); err != nil {
 		return err
 	}
-	if err := e.method.Check(f.group.Spec); err != nil {
-		return fault.Or(fault.InvalidValue, err)
+	if err := e.method.Check(*s); err != nil {
+		return err
 	}
-	return e.create(q)
+	return e.create(s.Query)
 }
 
 // startClock sets the deadline: a whole group must be judged by then, an open
@@ -188,7 +192,7 @@ func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 			next = nil
 		}
 	}()
-	r, _ := e.store.Get(f.spec.QueryID)
+	r, _ := e.store.Get(f.spec.ID)
 	f.group.Buffer = r.Buffer
 	switch {
 	case f.spec.Epoch != nil:

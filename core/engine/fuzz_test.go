@@ -16,14 +16,14 @@ func FuzzGroup(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(g.ResultKey) > maxResultKey || len(g.IdempotencyKey) > maxIdempotencyKey || g.AfterCheckpoint < 0 || g.QueryID == "" {
+		if len(g.ResultKey) > maxResultKey || len(g.IdempotencyKey) > maxIdempotencyKey || g.AfterCheckpoint < 0 || g.ID == "" {
 			t.Errorf("accepted: %+v", g)
 		}
 		if n := max(size, len(g.Responses)); n < 1 || n > l.MaxGroupSize {
 			t.Errorf("accepted: a group of %d", n)
 		}
 		for i, text := range g.Responses {
-			if r := g.response(i, text); r.Text != text || len(text) > l.MaxResponseBytes || r.Format != nil && !inUnit(*r.Format) {
+			if r := g.response(i, text); r.Text != text || len(text) > l.MaxResponseBytes || r.Format != nil && !(*r.Format >= 0 && *r.Format <= 1) {
 				t.Errorf("accepted: response %+v", r)
 			}
 		}

@@ -9,8 +9,6 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
-const maxResultKey = 512 // bytes
-
 // handed is what the responses of a group with a result key were.
 type handed struct {
 	// mu is held while a response goes into the group: whoever finds the group

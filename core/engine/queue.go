@@ -35,10 +35,10 @@ func (q *queue) groupID(g groupJSON) (id string, ordinal int) {
 	}
 	if g.Validate {
 		q.validate++
-		return fmt.Sprintf("%s/%d/v%d", g.QueryID, step, q.validate-1), -1
+		return fmt.Sprintf("%s/%d/v%d", g.ID, step, q.validate-1), -1
 	}
 	q.ordinal++
-	return fmt.Sprintf("%s/%d/%d", g.QueryID, step, q.ordinal-1), q.ordinal - 1
+	return fmt.Sprintf("%s/%d/%d", g.ID, step, q.ordinal-1), q.ordinal - 1
 }
 
 // enter puts a group at the end; it waits on before (nil: its turn is now) and

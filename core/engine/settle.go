@@ -51,14 +51,14 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) *checkp
 		}
 		return nil
 	}
-	r, _ := e.store.Get(f.spec.QueryID)
+	r, _ := e.store.Get(f.spec.ID)
 	if r.Applied(f.spec.IdempotencyKey) {
 		if f.spec.ResultKey == "" {
 			return nil
 		}
 		return e.entryOf(f.spec) // the record as it is, for the sake of the result
 	}
-	if err := e.store.Commit(f.spec.QueryID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.IdempotencyKey); err != nil {
+	if err := e.store.Commit(f.spec.ID, base, next, max(r.Ordinal, f.ordinal+1), f.spec.IdempotencyKey); err != nil {
 		if next != nil && done.err == nil {
 			done.err = fmt.Errorf("group %s: %w", f.id, err)
 		}
@@ -67,7 +67,7 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) *checkp
 	if next != nil {
 		done.result.Anchors = len(next.Anchors)
 		done.result.Applied = true
-		e.forget(f.spec.QueryID)
+		e.forget(f.spec.ID)
 	}
 	return e.entryOf(f.spec)
 }
@@ -75,6 +75,6 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) *checkp
 // entryOf is the state of the group's query as it is to be written down. The
 // caller holds e.mu.
 func (e *Engine) entryOf(g groupJSON) *checkpoint.Entry {
-	r, _ := e.store.Get(g.QueryID)
+	r, _ := e.store.Get(g.ID)
 	return &checkpoint.Entry{Step: g.Step, AfterCheckpoint: g.AfterCheckpoint, IdempotencyKey: g.IdempotencyKey, Record: r}
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
 	"github.com/rankbuffer/rankbuffer/core/fault"
+	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
 // propose remembers what a group scored with "update": false would do. The
 // caller holds e.mu.
 func (e *Engine) propose(f *flight, base, next *buffer.Buffer) {
-	spec := groupJSON{QueryID: f.spec.QueryID, Step: f.spec.Step, IdempotencyKey: f.spec.IdempotencyKey, AfterCheckpoint: f.spec.AfterCheckpoint}
-	all := append(e.proposed[spec.QueryID], proposal{groupID: f.id, ordinal: f.ordinal, base: base, next: next, spec: spec})
-	e.proposed[spec.QueryID] = all[max(0, len(all)-maxProposals):]
+	spec := groupJSON{givenQuery: givenQuery{Query: query.Query{ID: f.spec.ID}}, Step: f.spec.Step, IdempotencyKey: f.spec.IdempotencyKey, AfterCheckpoint: f.spec.AfterCheckpoint}
+	all := append(e.proposed[spec.ID], proposal{groupID: f.id, ordinal: f.ordinal, base: base, next: next, spec: spec})
+	e.proposed[spec.ID] = all[max(0, len(all)-maxProposals):]
 }
 
 // forget drops the proposals of a query whose buffer has moved on: they could
@@ -65,7 +66,7 @@ func (e *Engine) applyProposal(groupID string) (written *checkpoint.Entry, leave
 	if !ok {
 		return nil, leave, fault.New(fault.StaleUpdate, "", "group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", groupID)
 	}
-	id := p.spec.QueryID
+	id := p.spec.ID
 	q := e.queueOf(id)
 	if q.waiting > 0 {
 		return nil, leave, fault.New(fault.Busy, "", "%d groups of query %q are in flight", q.waiting, id)

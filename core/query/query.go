@@ -86,18 +86,21 @@ func (r Rubric) validate() error {
 	return nil
 }
 
-// Conflict names the first field that other gives and that differs from q, or
-// returns "". A field that other leaves out is no conflict.
-func (q Query) Conflict(other Query) string {
+// CheckSame refuses another content of the query: it names the first field that
+// other gives and that differs from q. A field that other leaves out may differ.
+func (q Query) CheckSame(other Query) error {
+	field := ""
 	switch {
 	case !other.Prompt.Empty() && !q.Prompt.Equal(other.Prompt):
-		return "query"
+		field = "query"
 	case len(other.Rubrics) > 0 && !slices.Equal(q.Rubrics, other.Rubrics):
-		return "rubrics"
+		field = "rubrics"
 	case len(other.Ranked) > 0 && !slices.Equal(q.Ranked, other.Ranked):
-		return "ranked"
+		field = "ranked"
+	default:
+		return nil
 	}
-	return ""
+	return fault.New(fault.QueryConflict, field, "differs from what was given for the query first")
 }
 
 // WithRubrics returns the rubrics the judge is shown: the query's own, or the

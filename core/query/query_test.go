@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestConflict(t *testing.T) {
+func TestCheckSame(t *testing.T) {
 	for want, change := range map[string]func(*Query){
 		"":        func(q *Query) { *q = Query{ID: "q"} }, // left out is no conflict
 		"query":   func(q *Query) { q.Prompt = Prompt{Text: "How?"} },
@@ -48,8 +49,9 @@ func TestConflict(t *testing.T) {
 	} {
 		q := valid()
 		change(&q)
-		if got := valid().Conflict(q); got != want {
-			t.Errorf("got %q, want %q", got, want)
+		err := valid().CheckSame(q)
+		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, fault.QueryConflict) || fault.From(err).Field != want) {
+			t.Errorf("got %v, want a conflict about %q", err, want)
 		}
 	}
 }

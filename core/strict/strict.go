@@ -1,6 +1,5 @@
 // Package strict decodes JSON from outside. It refuses what encoding/json lets
-// pass: unknown fields, names in another case, data after the value, text that is
-// not UTF-8. Every error is a *fault.Error that names the field.
+// pass: unknown fields, names in another case, null in a list, text that is not UTF-8. Every error is a *fault.Error that names the field.
 package strict
 
 import (

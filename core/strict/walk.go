@@ -81,6 +81,9 @@ func (w *walker) items(t reflect.Type) error {
 	w.take('[')
 	i := 0
 	for w.space(); !w.bad && w.peek() != ']'; w.space() {
+		if w.peek() == 'n' && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
+			return fault.New(fault.InvalidValue, fmt.Sprintf("[%d]", i), "is null, want %s", plainType(t))
+		}
 		if err := w.walk(t); err != nil {
 			return fault.In(fmt.Sprintf("[%d]", i), err)
 		}

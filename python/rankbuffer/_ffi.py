@@ -68,6 +68,7 @@ class Library:
         quick, slow, by_size = self._quick, self._slow, None
         self.prompt_template = self._text(quick, "rb_prompt_template", c_char_p)
 
+        self.check = self._call(slow, "rb_check", c_char_p)
         self.scorer_new = self._handle(slow, "rb_scorer_new", c_char_p)
         self.scorer_close = self._call(slow, "rb_scorer_close", c_uint64, c_int64)
         self.judge_check = self._call(slow, "rb_judge_check", c_uint64, c_int64)

@@ -15,6 +15,7 @@ void bad_arguments(void) {
     REFUSES(RB_ERR_INVALID, "config: must not be NULL", rb_scorer_new(NULL, &none));
     CHECK(none == 0);
     REFUSES(RB_ERR_INVALID, "out: must not be NULL", rb_scorer_new(EXACT, NULL));
+    REFUSES(RB_ERR_INVALID, "document: must not be NULL", rb_check(NULL));
     REFUSES(RB_ERR_INVALID, "out: must not be NULL", rb_prompt_template("coarse", NULL));
     REFUSES(RB_ERR_INVALID, "kind: must not be NULL", rb_prompt_template(NULL, &out));
     CHECK(out == NULL);
@@ -128,6 +129,19 @@ void bad_documents(void) {
     rb_free(out);
     CONTAINS(rb_last_error(), "xxx");
     OK(rb_scorer_close(scorer, 5000));
+}
+
+void checking(void) {
+    OK(rb_check("{\"config\": " EXACT "}"));
+    OK(rb_check("{\"config\": " EXACT ", \"queries\": [" QUERY ", {" QUERY_OF("other") "}]}"));
+    REFUSES(RB_ERR_INVALID, "\"field\":\"config\"", rb_check("{}"));
+    REFUSES(RB_ERR_INVALID, "\"field\":\"judge\"", rb_check("{\"config\": {" METHOD "}}"));
+    REFUSES(RB_ERR_INVALID, "\"field\":\"queries[1].ranked\"",
+            rb_check("{\"config\": " EXACT ", \"queries\": [" QUERY
+                     ", {\"query_id\": \"a\", \"query\": \"?\", \"ranked\": [\"x\"]}]}"));
+    REFUSES(RB_ERR_CONFLICT, "\"field\":\"queries[1].query\"",
+            rb_check("{\"config\": " EXACT ", \"queries\": [" QUERY
+                     ", {\"query_id\": \"q\", \"query\": \"Another.\"}]}"));
 }
 
 void stale_and_unknown(void) {

@@ -83,6 +83,7 @@ void feeding(void);
 void waking(void);
 void bad_arguments(void);
 void bad_documents(void);
+void checking(void);
 void stale_and_unknown(void);
 void limits(void);
 void files(void);

@@ -13,6 +13,7 @@ static const struct {
     {"waking", waking},
     {"bad_arguments", bad_arguments},
     {"bad_documents", bad_documents},
+    {"checking", checking},
     {"stale_and_unknown", stale_and_unknown},
     {"limits", limits},
     {"files", files},
