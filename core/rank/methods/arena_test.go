@@ -29,14 +29,6 @@ func grading(grades map[[2]float64][2]float64) func(judge.Request, prompt.Docume
 	}
 }
 
-func ofQualities(qualities ...float64) []rank.Response {
-	out := make([]rank.Response, len(qualities))
-	for i, q := range qualities {
-		out[i] = rank.Response{Text: text(q, "")}
-	}
-	return out
-}
-
 // Worked by hand. A grade counts twice, once for each slot order, so seed scores
 // are twice the quality, the pivot's too.
 func TestArenaHandWorked(t *testing.T) {
@@ -131,7 +123,7 @@ func TestArenaPivot(t *testing.T) {
 
 func TestArenaChampionIsTheBest(t *testing.T) {
 	for n := 2; n <= 16; n++ {
-		group := ladder(n)
+		group := ascending(n)
 		group[0], group[n-1] = group[n-1], group[0]
 		res, _ := score(t, method(t, `{"name": "arena"}`), &oracle{}, rank.Spec{}, group, nil)
 		if res.Rewards[0] != 1 {

@@ -40,7 +40,7 @@ func biased(_ judge.Request, d prompt.Document) string {
 func TestSuiteFirstShown(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
 		m := want.method(t)
-		res, _ := score(t, m, &oracle{Say: biased}, suiteSpec(), ladder(8), nil)
+		res, _ := score(t, m, &oracle{Say: biased}, suiteSpec(), ascending(8), nil)
 		compared := slices.ContainsFunc(comparing, func(k prompt.Kind) bool { return res.Calls[string(k)] > 0 })
 		if (res.FirstShown != nil) != compared {
 			t.Fatalf("calls %v, first shown %v: want it where candidates were compared", res.Calls, res.FirstShown)
@@ -66,7 +66,7 @@ func TestFirstShownOfAFairJudge(t *testing.T) {
 		for step := range 300 {
 			spec := suiteSpec()
 			spec.Step = step
-			res, _ := score(t, method(t, `{`+options+`}`), &oracle{}, spec, ladder(8), nil)
+			res, _ := score(t, method(t, `{`+options+`}`), &oracle{}, spec, ascending(8), nil)
 			if f := res.FirstShown; f != nil {
 				wins += f.Wins
 				comparisons += float64(f.Comparisons)
@@ -88,7 +88,7 @@ func TestFirstShownOfAFairJudge(t *testing.T) {
 		`"name": "pairwise", "both_orders": true`:                     12,
 		`"name": "prc", "aggregate": "majority", "both_orders": true`: 8,
 	} {
-		res, _ := score(t, method(t, `{`+options+`}`), &oracle{}, suiteSpec(), ladder(4), nil)
+		res, _ := score(t, method(t, `{`+options+`}`), &oracle{}, suiteSpec(), ascending(4), nil)
 		if f := res.FirstShown; f == nil || f.Comparisons != calls || f.Wins != float64(calls)/2 {
 			t.Errorf("%s: first shown %+v, want half of %d", options, f, calls)
 		}

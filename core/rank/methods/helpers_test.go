@@ -23,6 +23,14 @@ var (
 	mustJSON        = ranktest.JSON
 	jitter          = ranktest.Jitter
 	errDown         = ranktest.ErrDown
+	ascending       = ranktest.Ascending
+	qualityAt       = ranktest.QualityAt
+	suiteSpec       = ranktest.Spec
+	ofQualities     = ranktest.Qualities
+	near            = ranktest.Near
+	firstShown      = ranktest.FirstShown
+	verdicts        = ranktest.Verdicts
+	pairDown        = ranktest.PairDown
 )
 
 // method makes a registered method from options.

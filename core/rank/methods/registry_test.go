@@ -32,7 +32,7 @@ func describe(t *testing.T) []byte {
 				d.Options[name] = nil
 			}
 		}
-		alone, _ := score(t, method(t, `{"name": "`+row.Name+`"}`), &oracle{}, withoutRanked(suiteSpec(), row.New()), ladder(1), nil)
+		alone, _ := score(t, method(t, `{"name": "`+row.Name+`"}`), &oracle{}, withoutRanked(suiteSpec(), row.New()), ascending(1), nil)
 		d.NeedsGroup = alone.Detail["unjudged"] != nil
 		all[row.Name] = d
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/rankbuffer/rankbuffer/core/prompt"
-	"github.com/rankbuffer/rankbuffer/core/query"
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
@@ -186,13 +185,13 @@ func damaged(t trait, d damage) trait {
 func spread(g int) float64 { return max(1, float64(g-1)/math.Sqrt(float64(g))) }
 
 // sharedIntervals counts the intervals between anchors 1, 3, 5 and 7 that two or
-// more of ladder(n) fall into.
+// more of ascending(n) fall into.
 func sharedIntervals(n int) int {
 	var in [5]int
 	for i := range n {
 		p := 0
 		for _, anchor := range []float64{1, 3, 5, 7} {
-			if anchor < rung(i) {
+			if anchor < qualityAt(i) {
 				p++
 			}
 		}
@@ -207,28 +206,10 @@ func sharedIntervals(n int) int {
 	return shared
 }
 
-func rung(i int) float64 { return float64(i)/2 + 0.25 }
-
-// ladder is n responses, worst first.
-func ladder(n int) []rank.Response {
-	out := make([]rank.Response, n)
-	for i := range out {
-		out[i] = rank.Response{Text: text(rung(i), fmt.Sprint(i))}
-	}
-	return out
-}
-
 func shuffled(r *rand.Rand, responses []rank.Response) []rank.Response {
 	out := slices.Clone(responses)
 	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
-}
-
-// suiteSpec has all that any method asks for.
-func suiteSpec() rank.Spec {
-	q := testQuery()
-	q.Rubrics = []query.Rubric{{Text: "It stands.", Weight: 3}, {Text: "It is cheap.", Weight: 1}}
-	return rank.Spec{Query: q, Reference: text(2.6, "reference"), Seed: 7, Step: 3}
 }
 
 // everyMethod runs a test for each registered method and set of options.

@@ -39,7 +39,7 @@ func TestSuiteCallsRoundsAndRewards(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				c := &court{Latency: func(string) time.Duration { return time.Second }}
-				group := shuffled(rand.New(rand.NewPCG(uint64(n), 1)), ladder(n))
+				group := shuffled(rand.New(rand.NewPCG(uint64(n), 1)), ascending(n))
 				start := time.Now()
 				res, _ := score(t, want.method(t), c, suiteSpec(), group, nil)
 				if got := int(time.Since(start) / time.Second); got != want.rounds(n) {
@@ -104,7 +104,7 @@ func TestSuitePermutation(t *testing.T) {
 			t.Skip("depends on the order of the responses by definition")
 		}
 		r := rand.New(rand.NewPCG(5, 5))
-		group := ladder(7)
+		group := ascending(7)
 		group = append(group, group[2], rank.Response{Text: " "})
 		before, _ := score(t, want.method(t), &oracle{}, suiteSpec(), group, nil)
 		for range 10 {
@@ -126,7 +126,7 @@ func TestSuitePermutation(t *testing.T) {
 
 func TestSuiteEmptyAndIdenticalResponses(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
-		group := ladder(5)
+		group := ascending(5)
 		group = slices.Concat(group, []rank.Response{{Text: ""}, group[3], {Text: "<think>no end"}, group[0], group[3], {Text: "x", Ineligible: true}})
 		c := &court{}
 		res, _ := score(t, want.method(t), c, suiteSpec(), group, nil)
@@ -184,7 +184,7 @@ func checkFlat(t *testing.T, res rank.Result) {
 func TestSuiteWithoutDedupeEveryResponseIsJudged(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
 		c := &court{}
-		group := ladder(3)
+		group := ascending(3)
 		group = append(group, group[1])
 		score(t, want.method(t, `"dedupe": false`), c, suiteSpec(), group, nil)
 		if want.name != "rankbuffer" && c.Count() != want.calls(4) { // its fine calls depend on where the responses fall
@@ -197,7 +197,7 @@ func TestSuiteSingleAndValidation(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
 		spec := suiteSpec()
 		spec.Validate = true
-		group := append(ladder(4), rank.Response{})
+		group := append(ascending(4), rank.Response{})
 		c := &court{}
 		res, next := score(t, want.method(t), c, spec, group, nil)
 		if next != nil {
@@ -235,7 +235,7 @@ func TestSuiteSingleAndValidation(t *testing.T) {
 // The judge fails every call in turn.
 func TestSuiteOneFailedCall(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
-		group := append(ladder(5), rank.Response{})
+		group := append(ascending(5), rank.Response{})
 		c := &court{}
 		score(t, want.method(t), c, suiteSpec(), group, nil)
 		for _, h := range c.Heard {
@@ -272,7 +272,7 @@ func TestSuiteOneFailedCall(t *testing.T) {
 func TestSuiteEveryCallFails(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
 		c := &court{Down: func(string) bool { return true }}
-		res, next := score(t, want.method(t), c, suiteSpec(), ladder(4), nil)
+		res, next := score(t, want.method(t), c, suiteSpec(), ascending(4), nil)
 		if res.GroupStatus != rank.GroupFailed || next != nil || res.Error == "" {
 			t.Errorf("group %s, error %q, buffer changed: %t", res.GroupStatus, res.Error, next != nil)
 		}
@@ -284,7 +284,7 @@ func TestSuiteEveryCallFails(t *testing.T) {
 
 func TestSuiteMalformedAnswersNeverPanic(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
-		res, next := score(t, want.method(t), &oracle{Garble: true}, suiteSpec(), ladder(4), nil)
+		res, next := score(t, want.method(t), &oracle{Garble: true}, suiteSpec(), ascending(4), nil)
 		if res.GroupStatus != rank.GroupFailed || next != nil {
 			t.Errorf("group %s, buffer changed: %t", res.GroupStatus, next != nil)
 		}
@@ -296,7 +296,7 @@ func TestSuiteMalformedAnswersNeverPanic(t *testing.T) {
 func TestSuiteArrivalAndConcurrency(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
 		r := rand.New(rand.NewPCG(11, 3))
-		group := shuffled(r, ladder(8))
+		group := shuffled(r, ascending(8))
 		group = append(group, group[1], rank.Response{Text: "\n"}, group[6])
 		for _, more := range []string{``, `"dedupe": false`} {
 			plain, plainBuffer := score(t, want.method(t, more), &oracle{}, suiteSpec(), group, nil)
@@ -318,7 +318,7 @@ func TestSuiteCallsStartOnArrival(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &court{Latency: func(string) time.Duration { return time.Hour }} // all that starts stays in flight
-			m, spec, group := want.method(t), suiteSpec(), ladder(6)
+			m, spec, group := want.method(t), suiteSpec(), ascending(6)
 			spec.Size = len(group)
 			if s, ok := m.(rank.Starter); ok {
 				spec.Buffer = started(t, s, spec)
@@ -366,7 +366,7 @@ func started(t *testing.T, s rank.Starter, spec rank.Spec) *buffer.Buffer {
 func TestSuiteNoRequestIsMadeTwice(t *testing.T) {
 	everyMethod(t, func(t *testing.T, want trait) {
 		c := &court{}
-		score(t, want.method(t), c, suiteSpec(), ladder(6), nil)
+		score(t, want.method(t), c, suiteSpec(), ascending(6), nil)
 		seen := map[string]bool{}
 		for _, h := range c.Heard {
 			if seen[h.Key] {
@@ -385,7 +385,7 @@ func TestSuiteCancelled(t *testing.T) {
 
 // cancelMidway gives up on a group while its first calls are in flight.
 func cancelMidway(t *testing.T, want trait) {
-	c, m, spec, group := &court{Latency: func(string) time.Duration { return time.Minute }}, want.method(t), suiteSpec(), ladder(4)
+	c, m, spec, group := &court{Latency: func(string) time.Duration { return time.Minute }}, want.method(t), suiteSpec(), ascending(4)
 	spec.Size = len(group)
 	if s, ok := m.(rank.Starter); ok {
 		spec.Buffer = started(t, s, spec)

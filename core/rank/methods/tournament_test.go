@@ -50,7 +50,7 @@ func TestTournamentChampionIsTheBest(t *testing.T) {
 	for _, options := range []string{``, `, "group_size": 4, "k_win": 2`, `, "group_size": 3, "k_win": 1`, `, "group_size": 5, "k_win": 4`} {
 		m := method(t, `{"name": "tournament", "repeats": 1`+options+`}`)
 		for n := 2; n <= 17; n++ {
-			res, _ := score(t, m, &oracle{}, rank.Spec{Step: n}, ladder(n), nil)
+			res, _ := score(t, m, &oracle{}, rank.Spec{Step: n}, ascending(n), nil)
 			if best := res.Rewards[n-1]; best < 0.999 || slices.Max(res.Rewards[:n-1]) >= best {
 				t.Errorf("%s, %d responses: the best has reward %v of %v", options, n, best, res.Rewards)
 			}
@@ -66,14 +66,14 @@ func TestTournamentScores(t *testing.T) {
 		want    []float64 // sorted
 	}{
 		// Four in pairs: the best wins twice, the other finalist once.
-		"one repeat":       {`"repeats": 1`, ladder(4), []float64{0, 0, 0.5, 1}},
-		"weights":          {`"repeats": 1, "round_weights": [1, 3]`, ladder(4), []float64{0, 0, 0.25, 1}},
-		"last weight":      {`"repeats": 1, "round_weights": [2]`, ladder(4), []float64{0, 0, 0.5, 1}},
-		"nothing played":   {`"k_final": 4, "k_win": 1`, ladder(4), []float64{0.5, 0.5, 0.5, 0.5}},
-		"two, many times":  {`"repeats": 5`, ladder(2), []float64{0, 1}},
+		"one repeat":       {`"repeats": 1`, ascending(4), []float64{0, 0, 0.5, 1}},
+		"weights":          {`"repeats": 1, "round_weights": [1, 3]`, ascending(4), []float64{0, 0, 0.25, 1}},
+		"last weight":      {`"repeats": 1, "round_weights": [2]`, ascending(4), []float64{0, 0, 0.5, 1}},
+		"nothing played":   {`"k_final": 4, "k_win": 1`, ascending(4), []float64{0.5, 0.5, 0.5, 0.5}},
+		"two, many times":  {`"repeats": 5`, ascending(2), []float64{0, 1}},
 		"all the same":     {``, responsesOf("x q=1", "x q=1", "x q=1"), []float64{0.5, 0.5, 0.5}},
-		"empty ones lose":  {`"repeats": 1`, append(ladder(2), rank.Response{}), []float64{0, 0, 1}},
-		"one and an empty": {``, append(ladder(1), rank.Response{}), []float64{0, 0.5}},
+		"empty ones lose":  {`"repeats": 1`, append(ascending(2), rank.Response{}), []float64{0, 0, 1}},
+		"one and an empty": {``, append(ascending(1), rank.Response{}), []float64{0, 0.5}},
 	} {
 		res, _ := score(t, method(t, `{"name": "tournament"`+join(tt.options)+`}`), &oracle{}, spec, tt.group, nil)
 		got := slices.Sorted(slices.Values(res.Rewards))
@@ -95,7 +95,7 @@ func join(options string) string {
 func TestTournamentDraws(t *testing.T) {
 	draw := func(step int, repeats string) []string {
 		c := &court{}
-		score(t, method(t, `{"name": "tournament", "repeats": `+repeats+`}`), c, rank.Spec{Step: step}, ladder(8), nil)
+		score(t, method(t, `{"name": "tournament", "repeats": `+repeats+`}`), c, rank.Spec{Step: step}, ascending(8), nil)
 		var pairs []string
 		for _, h := range c.Heard {
 			pairs = append(pairs, fmt.Sprint(h.Body))
@@ -117,7 +117,7 @@ func TestTournamentDraws(t *testing.T) {
 // A repeat in which a call failed counts for nothing; the others stand.
 func TestTournamentDropsAFailedRepeat(t *testing.T) {
 	m := method(t, `{"name": "tournament", "repeats": 2}`)
-	group := ladder(4)
+	group := ascending(4)
 	c := &court{}
 	score(t, m, c, rank.Spec{}, group, nil)
 	for _, repeat := range []int64{0, 1} {
