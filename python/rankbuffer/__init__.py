@@ -1,19 +1,14 @@
 """RankBuffer: rewards for groups of responses, from an LLM judge that compares.
 
-::
+>>> import rankbuffer as rb
+>>> judge = rb.SimulatedJudge(qualities={"4": 3, "four?": 2, "5": 0, "2 + 2 = 4.": 4})
+>>> with rb.Scorer(method=rb.RankBuffer(k0=2), judge=judge) as scorer:
+...     scorer.create_buffer("sum", query="2 + 2?", ranked=["4", "5"])  # best first
+...     scorer.score_group("sum", ["four?", "2 + 2 = 4."]).rewards
+[-1.0, 1.0]
 
-    import rankbuffer as rb
-
-    scorer = rb.Scorer(
-        method=rb.RankBuffer(k0=4),
-        judge=rb.Judge(base_url="http://localhost:8000/v1", model="my-judge"),
-    )
-    with scorer:
-        scorer.create_buffer("q1", query="...", ranked=["best", "...", "worst"])
-        result = scorer.score_group("q1", responses=["...", "..."])
-        result.rewards
-
-Importing this package loads nothing native; the first Scorer does.
+``rb.Judge(base_url=..., model=...)`` is a real judge. Importing this package does not
+load the native library; the first Scorer does.
 """
 
 from ._version import __version__ as __version__

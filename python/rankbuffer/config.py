@@ -18,10 +18,11 @@ from .methods import Method, RankBuffer, method_from_dict
 class ScorerConfig:
     """What a scorer is made from. It pickles, which a scorer never does.
 
-    ::
-
-        config = rb.ScorerConfig(judge=rb.SimulatedJudge(qualities={"4": 1, "5": 0}))
-        scorer = rb.Scorer(config)
+    >>> import rankbuffer as rb
+    >>> judge = rb.Judge(base_url="http://localhost:8000/v1", model="my-judge")
+    >>> config = rb.ScorerConfig(judge=judge, method=rb.SCR(votes=2))
+    >>> rb.Scorer(config)
+    <Scorer scr>
     """
 
     judge: Annotated[Judge | SimulatedJudge, "who compares the responses"]

@@ -48,6 +48,10 @@ class Client:
 class Judge(Client):
     """An LLM behind an OpenAI-compatible API.
 
+    >>> import rankbuffer as rb
+    >>> rb.Judge(base_url="http://localhost:8000/v1", model="my-judge", max_concurrency=64).timeout
+    120.0
+
     A judge that holds ``api_key`` itself takes it along when it is pickled; the
     variable that ``api_key_env`` names is read when a scorer is made.
     """
@@ -201,10 +205,15 @@ def judge_from_dict(given: Mapping[str, Any]) -> Judge | SimulatedJudge:
 
 
 class JudgeServer:
-    """A simulated judge as an OpenAI-compatible HTTP server, until closed.
+    """A simulated judge as an OpenAI-compatible HTTP server, until it is closed.
 
-    ``with JudgeServer(judge) as server:`` serves at ``server.url``, which goes
-    into ``Judge(base_url=...)``. Port 0 takes a free one.
+    >>> import rankbuffer as rb
+    >>> with rb.JudgeServer(rb.SimulatedJudge(qualities={"a": 1})) as server:
+    ...     judge = rb.Judge(base_url=server.url, model="any")
+
+    ``host``, ``port``
+        Where it listens. Port 0 takes a free one; ``url`` has its number. FileError if
+        the address is in use.
     """
 
     def __init__(self, judge: SimulatedJudge, *, host: str = "127.0.0.1", port: int = 0) -> None:

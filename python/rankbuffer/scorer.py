@@ -141,13 +141,19 @@ class Scorer:
     ) -> GroupResult:
         """Scores a group of responses to one query and waits for the result.
 
-        ::
+        >>> import rankbuffer as rb
+        >>> with rb.Scorer(judge=rb.SimulatedJudge(qualities={"4": 1, "5": 0})) as scorer:
+        ...     result = scorer.score_group("q1", ["5", "4"], query="2 + 2?", step=1)
+        >>> result.rewards
+        [-1.0, 1.0]
 
-            result = scorer.score_group("q1", ["4", "5"], query="2 + 2?", step=1)
-            result.rewards, result.advantages
+        ``query_id``
+            The name of the query.
+        ``responses``
+            The texts of the policy's rollouts, 1 or more. The lists of the result have
+            their order.
 
-        ``responses`` are the texts of the policy's rollouts, 1 or more; the lists of the
-        result have their order. Ctrl-C cancels the group and is raised at once.
+        Ctrl-C cancels the group and is raised at once.
 
         InputError names a field that cannot be used. ConflictError if the query id is
         known with other content. BusyError if too many groups are in flight. A judge that
@@ -179,14 +185,19 @@ class Scorer:
     def open_group(
         self, query_id: str, *, expected: int, **options: Unpack[OpenOptions]
     ) -> OpenGroup:
-        """A group whose ``expected`` responses come one by one and are judged as they come.
+        """A group whose responses come one by one and are judged as they come.
 
-        ::
+        >>> import rankbuffer as rb
+        >>> scorer = rb.Scorer(judge=rb.SimulatedJudge(qualities={"4": 1, "5": 0}))
+        >>> with scorer.open_group("q1", expected=2, query="2 + 2?", deadline=60) as group:
+        ...     place = group.add("4"), group.add("5")
+        >>> group.result.rewards
+        [1.0, -1.0]
 
-            with scorer.open_group("q1", expected=2, deadline=60) as group:
-                group.add("4")
-                group.add("5")
-            group.result.rewards
+        ``query_id``
+            The name of the query.
+        ``expected``
+            How many responses will come, 1 or more.
 
         With ``async with``, ``await group.add(text)`` gives the response's reward once the
         whole group is done: await each ``add`` in a task of its own, never one after the
@@ -303,11 +314,11 @@ class Scorer:
         return found
 
     def check(self, deadline: float = 30.0) -> None:
-        """Asks each endpoint of the judge whether it can be reached, takes the key and serves
-        the model.
+        """Asks each endpoint of the judge whether it can be used, before a run.
 
-        ``deadline`` is in seconds from now. JudgeError says what is wrong. A simulated
-        judge always passes.
+        JudgeError if an endpoint cannot be reached, refuses the key or does not serve the
+        model, or if that takes longer than ``deadline`` seconds. A simulated judge always
+        passes.
         """
         limit, handle = milliseconds(deadline, "deadline"), self._pump.handle()
         interruptibly(lambda: _ffi.library().judge_check(handle, limit))
@@ -351,7 +362,12 @@ class Scorer:
 
 
 def inspect(path: str | os.PathLike[str], query_id: str | None = None) -> dict[str, Any]:
-    """What a checkpoint holds: its listing, or one query's buffer as JSON."""
+    """Reads a checkpoint without a scorer.
+
+    Returns ``{"meta", "queries": [buffers]}``, or with ``query_id`` that query's buffer
+    alone, each as ``Buffer.raw``. NotFoundError if the query is not in the file; FileError
+    and CheckpointError as in ``Scorer.restore``.
+    """
     wanted = None if query_id is None else _ffi.c_string(query_id, "query_id")
     found: dict[str, Any] = json.loads(_ffi.library().inspect(_ffi.c_path(path), wanted))
     return found

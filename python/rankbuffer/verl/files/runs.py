@@ -170,9 +170,7 @@ class ShardFiles:
         for path in [*self.directory.glob(".*.tmp"), *unfinished]:
             path.unlink(missing_ok=True)
 
-    def describe(
-        self, base: Path, step: int, step_file: Signature, *, beside_model: bool
-    ) -> None:
+    def describe(self, base: Path, step: int, step_file: Signature, *, beside_model: bool) -> None:
         """Writes which step a base is of. From now on the base is used."""
         about = {"step": step, "step_file": step_file, "beside_model": beside_model}
         write_json(base.with_suffix(".json"), about, shared=False)

@@ -123,7 +123,9 @@ class Rendezvous:
                 group = self._begin(key, rollout)
             if not group.full.is_set() or find(group.members, rollout):
                 break
-            await asyncio.wait([self._tasks[key]])  # full: this one is too many, or of the prompt's next group
+            await asyncio.wait(
+                [self._tasks[key]]
+            )  # full: this one is too many, or of the prompt's next group
         task = self._tasks[key]
         member = await group.join(rollout, padded=self._padded)
         await asyncio.wait([task])  # cancelling this rollout must not cancel its group
