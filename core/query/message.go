@@ -137,7 +137,7 @@ func readMessage(data []byte) (m Message, hasText bool, err error) {
 
 // contentLines is a message's content in the parts that are joined.
 func contentLines(data json.RawMessage) (lines []string, hasText bool, err error) {
-	if len(data) == 0 || data[0] == 'n' { // null
+	if len(data) == 0 || data[0] == 'n' || string(data) == `""` { // null, or no text
 		return nil, false, nil
 	}
 	if data[0] == '"' {

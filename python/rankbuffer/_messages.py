@@ -1,4 +1,4 @@
-"""A trainer's prompt as the judge sees it."""
+"""A trainer's prompt as the library takes it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from .errors import InputError
 
-Prompt = str | list[dict[str, str]]
+Prompt = str | list[dict[str, Any]]
 
 
 def parse_prompt(raw: Any, where: str = "query", multimodal: str = "refuse") -> Prompt:
-    """A query as the judge sees it: a string, or messages of ``{"role", "content"}``.
+    """A query as the library takes it: the same for JSON, parquet and Python objects.
 
     ``raw``
-        A string, or chat messages as trainers have them: other keys than role and
-        content are left out, content in parts is joined, and a single user
-        message becomes its text.
+        A string, or chat messages as trainers have them. Of a message, the role,
+        the text and the tool calls stay: parts of its content are joined by line
+        breaks, and other keys are left out. A single user message becomes its text.
     ``where``
         The name of the field in errors.
     ``multimodal``
@@ -30,11 +30,16 @@ def parse_prompt(raw: Any, where: str = "query", multimodal: str = "refuse") -> 
     if isinstance(raw, Mapping) or not hasattr(raw, "__iter__"):
         kind = type(raw).__name__
         raise InputError(f"must be a string or a list of chat messages, got {kind}", where)
-    messages = [_message(m, f"{where}[{i}]", multimodal) for i, m in enumerate(raw)]
-    if not any(m["content"].strip() for m in messages):
+    messages, any_text = [], False
+    for i, message in enumerate(raw):
+        read, has_text = _message(message, f"{where}[{i}]", multimodal)
+        messages.append(read)
+        any_text = any_text or has_text
+    if not any_text:
         raise InputError("holds no text for the judge to read", where)
-    if len(messages) == 1 and messages[0]["role"] == "user":
-        return messages[0]["content"]
+    lone = messages[0]
+    if len(messages) == 1 and lone["role"] == "user" and "tool_calls" not in lone:
+        return str(lone["content"])
     return messages
 
 
@@ -47,26 +52,26 @@ def prompt_of(raw: Any, multimodal: str) -> Prompt:
     return parse_prompt(raw, "raw_prompt", multimodal)
 
 
-def _message(message: Any, where: str, multimodal: str) -> dict[str, str]:
+def _message(message: Any, where: str, multimodal: str) -> tuple[dict[str, Any], bool]:
+    """A message, and whether it says anything."""
     if not isinstance(message, Mapping) or "role" not in message:
         raise InputError("must be a chat message with role and content", where)
-    content = message.get("content")
-    if content is None:
-        content = ""
-    if not isinstance(content, str):
-        content = _parts(content, where, multimodal)
-    return {"role": str(message["role"]), "content": content}
+    content, has_text = _content(message.get("content"), where, multimodal)
+    read: dict[str, Any] = {"role": str(message["role"]), "content": content}
+    if calls := _plain(message.get("tool_calls")):
+        read["tool_calls"] = calls
+    return read, has_text or bool(calls)
 
 
-def _parts(parts: Any, where: str, multimodal: str) -> str:
-    """The text of a multimodal message, with a word in the place of what has none."""
-    out, has_text = [], False
-    for part in parts:
+def _content(content: Any, where: str, multimodal: str) -> tuple[str, bool]:
+    """The text of a message, and whether there is any beside the names of other parts."""
+    lines, has_text = [], False
+    for part in [content or ""] if content is None or isinstance(content, str) else content:
         kind = part.get("type", "text") if isinstance(part, Mapping) else "text"
-        if kind == "text":
+        if kind in ("text", "input_text"):
             text = part if isinstance(part, str) else str(part.get("text") or "")
             has_text = has_text or bool(text.strip())
-            out.append(text)
+            lines.append(text)
         elif multimodal == "refuse":
             raise InputError(
                 f"has a part of type {kind!r}, which the judge cannot see; in verl, "
@@ -74,5 +79,14 @@ def _parts(parts: Any, where: str, multimodal: str) -> str:
                 where,
             )
         else:
-            out.append(f"[{kind}]")
-    return "\n".join(out) if has_text else ""
+            lines.append(f"[{kind.removeprefix('input_').removesuffix('_url')}]")
+    return "\n".join(lines), has_text
+
+
+def _plain(value: Any) -> Any:
+    """Lists and dictionaries as JSON has them, without the nulls with which tables fill rows."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(item) for k, item in value.items() if item is not None}
+    if hasattr(value, "__iter__") and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value

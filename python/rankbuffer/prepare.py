@@ -73,7 +73,14 @@ def _read(source: str | os.PathLike[str]) -> Iterator[QueryRow]:
 
 
 def _parse(row: Mapping[str, Any]) -> QueryRow:
-    return parse_replay(row) if "epochs" in row else parse_query(row)
+    parsed = parse_replay(row) if "epochs" in row else parse_query(row)
+    if isinstance(parsed.query, list):
+        for i, message in enumerate(row["query"]):
+            for name, value in message.items():
+                if value is not None and name not in ("role", "content"):
+                    said = "cannot be written: a message in verl's rows has role and content"
+                    raise InputError(said, f"query[{i}].{name}")
+    return parsed
 
 
 def _size(row: QueryRow) -> int:

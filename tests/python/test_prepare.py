@@ -80,6 +80,15 @@ def test_a_replay_file_is_such_a_file(tmp_path: Path) -> None:
         ({"query": "x", "rubrics": [1]}, r"in.jsonl:1: rubrics\[0\]"),
         ({"query": "x", "reference": 1}, "in.jsonl:1: reference"),
         ({"query": " "}, "in.jsonl:1: query: holds no text"),
+        (
+            {
+                "query": [
+                    {"role": "user", "content": "x"},
+                    {"role": "tool", "content": "", "name": "t"},
+                ]
+            },
+            r"in.jsonl:1: query\[1\].name: cannot be written",
+        ),
         ({"query": "x", "query_id": ["a"]}, "in.jsonl:1: query_id: must be"),
         ({"query": "x", "eligible": False}, "in.jsonl:1: eligible: unknown field"),
         ({"query": "x", "rubrics": [{"text": "a", "weight": "heavy"}]}, "rubrics.0..weight"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import rankbuffer as rb
+from rankbuffer._messages import parse_prompt
 from rankbuffer.rows import (
     GroupRow,
     QueryRow,
@@ -166,3 +167,35 @@ def test_a_side_file_adds_to_queries_that_stand_elsewhere(tmp_path: Path) -> Non
     path.write_text('{"query_id": "q", "query": "Why?"}\n')
     with pytest.raises(rb.InputError, match=r"side\.jsonl:1: query: unknown field"):
         list(read(path, parse_side))
+
+
+def test_messages_are_the_same_from_json_and_from_tables() -> None:
+    call = {"type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    chat = [
+        {"role": "user", "content": [{"type": "text", "text": "Look"}, {"type": "text"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "2", "name": "add"},
+    ]
+    keys = {key for message in chat for key in message}
+    table = [dict.fromkeys(keys) | message for message in chat]
+    assert parse_query({"query": table}) == parse_query({"query": chat})
+    assert parse_query({"query": chat}).query == [
+        {"role": "user", "content": "Look\n"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "2"},
+    ]
+
+
+def test_the_library_reads_messages_alike() -> None:
+    """What a trainer's prompt becomes here and what the library makes of it are one query."""
+    image = [{"type": "image_url", "image_url": {"url": "x"}}, {"type": "input_text", "text": "Hi"}]
+    chat = [
+        {"role": "system", "content": "Be brief.", "name": None},
+        {"role": "user", "content": image},
+        {"role": "user", "content": image[:1]},
+        {"role": "assistant", "tool_calls": [{"name": "add", "arguments": {"a": 1}}]},
+    ]
+    with rb.Scorer(judge=rb.SimulatedJudge(qualities={})) as scorer:
+        scorer.create_buffer("q", query=chat)
+        scorer.create_buffer("q", query=parse_prompt(chat, multimodal="text"))  # no conflict
+        assert scorer.buffer("q").query[2] == {"role": "user", "content": "[image]"}
