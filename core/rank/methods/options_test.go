@@ -3,6 +3,8 @@ package methods
 import (
 	"strings"
 	"testing"
+
+	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
 func TestMethodsRefuseBadOptions(t *testing.T) {
@@ -46,7 +48,7 @@ func TestMethodsRefuseBadOptions(t *testing.T) {
 		`"name": "tournament", "round_weights": [1e300]`:    "method.tournament.round_weights[0]",
 		`"name": "pointwise", "rank_transform": "yes"`:      "rank_transform: want true or false",
 	} {
-		if _, err := New([]byte(`{` + options + `}`)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New([]byte(`{` + options + `}`)); err == nil || fault.From(err).Code.Status() != fault.StatusInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error about %s", options, err, want)
 		}
 	}

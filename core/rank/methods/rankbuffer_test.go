@@ -368,7 +368,7 @@ func TestRankBufferBadOptions(t *testing.T) {
 		`{}`:                                               "method.name",
 		`{"name": "rankbuffer"} {}`:                        "after top-level value",
 	} {
-		if _, err := New([]byte(options)); err == nil || !strings.Contains(err.Error(), field) {
+		if _, err := New([]byte(options)); err == nil || fault.From(err).Code.Status() != fault.StatusInvalid || !strings.Contains(err.Error(), field) {
 			t.Errorf("New(%s) = %v, want an error naming %s", options, err, field)
 		}
 	}
