@@ -8,8 +8,8 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/judge"
-	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
+	"github.com/rankbuffer/rankbuffer/core/query"
 )
 
 // Env is what a group needs from the outside.
@@ -20,18 +20,11 @@ type Env struct {
 	Centred   bool              // advantages are not divided by the std (Dr. GRPO)
 }
 
-// asker renders a group's questions and accounts for its calls.
-type asker struct {
-	env      Env
-	affinity uint64
-	tally    *ledger.Ledger
-	first    firstShare
-}
-
-func newAsker(s Spec, env Env) asker {
+// affinityOf is equal for the requests of one query, which share a long prefix.
+func affinityOf(q query.Query) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(s.Query.ID))
-	return asker{env: env, affinity: h.Sum64(), tally: new(ledger.Ledger)}
+	h.Write([]byte(q.ID))
+	return h.Sum64()
 }
 
 // Ask renders one question, sends it and parses the answer. The query is filled
@@ -44,26 +37,25 @@ func Ask[T any](ctx context.Context, g *Group, kind prompt.Kind, v prompt.Vars,
 	if v.Rubrics == nil {
 		v.Rubrics = g.Query.WithRubrics()
 	}
-	messages, err := g.asker.env.Templates.Render(kind, v)
+	messages, err := g.env.Templates.Render(kind, v)
 	if err != nil {
 		var zero T
 		return zero, err
 	}
-	req := judge.Request{Kind: kind, Messages: messages, Affinity: g.asker.affinity, Ledger: g.asker.tally}
+	req := judge.Request{Kind: kind, Messages: messages, Affinity: affinityOf(g.Query), Ledger: g.ledger}
 	if shape != nil {
 		shape(&req)
 	}
 	var answer T
 	send := func() (err error) {
-		answer, err = judge.Ask(ctx, g.asker.env.Judge, req, parse)
+		answer, err = judge.Ask(ctx, g.env.Judge, req, parse)
 		return err
 	}
-	if req.TopLogProbs > 0 {
-		err = g.asker.env.LogProbs.guard(ctx, send)
-	} else {
-		err = send()
+	logProbs := g.env.LogProbs
+	if req.TopLogProbs == 0 {
+		logProbs = nil
 	}
-	if err == nil {
+	if err = logProbs.guard(ctx, send); err == nil {
 		return answer, nil
 	}
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {

@@ -2,7 +2,6 @@ package rank
 
 import (
 	"math"
-	"sync"
 )
 
 // FirstShown tells how the text that a judge was shown first fared against the
@@ -14,29 +13,23 @@ type FirstShown struct {
 	Wins        float64 `json:"wins"`        // a tie is half a win, a probability that part of one
 }
 
-// firstShare adds up FirstShown over the calls of a group. Wins are counted in
+// firstShown adds up FirstShown over the calls of a group. Wins are counted in
 // whole millionths, so that their sum is the same whatever the order of calls.
-type firstShare struct {
-	mu                sync.Mutex // guards what follows
-	comparisons, wins int64
-}
+type firstShown struct{ comparisons, wins int64 }
 
 const millionths = 1e6
 
 // FirstWon records that the text shown first won so much of a number of
 // comparisons with the others of its call.
 func (g *Group) FirstWon(wins float64, comparisons int) {
-	f := &g.asker.first
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.comparisons += int64(comparisons)
-	f.wins += int64(math.Round(wins * millionths))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.first.comparisons += int64(comparisons)
+	g.first.wins += int64(math.Round(wins * millionths))
 }
 
 // report is nil where no call compared anything.
-func (f *firstShare) report() *FirstShown {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f firstShown) report() *FirstShown {
 	if f.comparisons == 0 {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
+	"github.com/rankbuffer/rankbuffer/core/judge/ledger"
 	"github.com/rankbuffer/rankbuffer/core/reward"
 )
 
@@ -37,9 +38,10 @@ func (c *Candidate) Size() float64 { return float64(len(c.Members)) }
 // already running; a whole group is one whose responses all came first.
 type Group struct {
 	Spec
-	asker     asker
 	options   Options
 	reasoning reward.Reasoning
+	env       Env
+	ledger    *ledger.Ledger // the account of the group's calls
 
 	mu         sync.Mutex // guards what follows
 	slots      []slot
@@ -49,6 +51,7 @@ type Group struct {
 	partial    bool
 	failure    error // the one that the result names
 	remarks    map[string]any
+	first      firstShown
 	closed     bool
 	arrived    chan struct{} // closed and replaced at every arrival
 	ended      chan struct{} // closed when no more can arrive
@@ -68,7 +71,7 @@ func (s slot) unjudged() bool { return s.status == Empty || s.status == Ineligib
 // Spec.Buffer and Spec.Epoch may still be set until the method runs.
 func NewGroup(spec Spec, options Options, reasoning reward.Reasoning, env Env) *Group {
 	return &Group{
-		Spec: spec, asker: newAsker(spec, env), options: options, reasoning: reasoning,
+		Spec: spec, options: options, reasoning: reasoning, env: env, ledger: new(ledger.Ledger),
 		slots: make([]slot, spec.Size), byID: map[string]*Candidate{},
 		failures: map[*Candidate]Status{}, arrived: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -164,7 +167,7 @@ func (g *Group) end() {
 	}
 }
 
-// wake tells whoever waits in next; the caller holds mu.
+// wake tells whoever waits in await; the caller holds mu.
 func (g *Group) wake() {
 	close(g.arrived)
 	g.arrived = make(chan struct{})

@@ -66,7 +66,7 @@ func Score(ctx context.Context, m Method, g *Group, policy OnFailure) (Result, *
 	if policy == FailNeutral && res.GroupStatus != OK {
 		clear(res.Rewards)
 	}
-	res.Advantages = reward.Advantages(res.Rewards, !g.asker.env.Centred)
+	res.Advantages = reward.Advantages(res.Rewards, !g.env.Centred)
 	for i, s := range res.Status {
 		if s.Failed() {
 			res.Advantages[i] = 0 // what is left of it is rounding
@@ -99,8 +99,8 @@ func (g *Group) complete(m Method, out Outcome) Result {
 		QueryID: g.Query.ID, Method: m.Shared().Name, Epoch: g.Epoch, Step: g.Step,
 		Rewards: make([]float64, n), Ranks: make([]float64, n), Advantages: make([]float64, n),
 		Positions: orMake(out.Positions, n), Progress: orMake(out.Progress, n),
-		Status: make([]Status, n), Calls: g.asker.tally.Calls(), Tokens: g.asker.tally.Usage(),
-		FirstShown: g.asker.first.report(), Detail: g.remarks,
+		Status: make([]Status, n), Calls: g.ledger.Calls(), Tokens: g.ledger.Usage(),
+		FirstShown: g.first.report(), Detail: g.remarks,
 	}
 	if g.Buffer != nil {
 		res.AnchorsBefore = len(g.Buffer.Anchors)
