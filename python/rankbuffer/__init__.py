@@ -54,7 +54,7 @@ from .methods import (
 )
 from .open_group import AsyncGroup, Group, OpenGroup
 from .prompts import prompt_template
-from .scorer import Scorer, inspect
+from .scorer import Scorer, check, inspect
 from .types import Anchor, Buffer, GroupResult, GroupStatus, Query, Rubric, Status
 
 # The public names. Other names in this package are modules.
@@ -66,6 +66,7 @@ __all__ = [
     "Buffer",
     "BusyError",
     "CancelledError",
+    "check",
     "CheckpointError",
     "ClosedError",
     "ConfigError",

@@ -129,7 +129,7 @@ def _fields(kind: type) -> dict[str, Field]:
     return {name: option.metadata[0] for name, option in options(kind).items()}
 
 
-def document(query_id: str, given: Mapping[str, Any], kind: type = QueryOptions) -> dict[str, Any]:
+def document(query_id: Any, given: Mapping[str, Any], kind: type = QueryOptions) -> dict[str, Any]:
     """A query or a group as the library takes it: what was given, and no more."""
     out: dict[str, Any] = {"query_id": text(query_id, "query_id")}
     known = _fields(kind)

@@ -6,17 +6,17 @@ import json
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, overload
 
 from . import _ffi
 from ._encode import encode, integer, milliseconds
-from ._group import OpenOptions, Rubrics, WholeOptions, document, group
+from ._group import GroupOptions, OpenOptions, Rubrics, WholeOptions, document, group
 from ._options import taking
 from ._pump import Pending, Pump
 from ._wait import interruptibly
 from .config import ScorerConfig
-from .errors import RankBufferWarning, of_the_config
+from .errors import ConfigError, InputError, RankBufferWarning, of_the_config
 from .open_group import OpenGroup
 from .types import Buffer, GroupResult, Query, Rubric
 
@@ -359,6 +359,45 @@ class Scorer:
             "a Scorer holds native memory and cannot be pickled or copied; "
             "pass scorer.config and make another with Scorer(config)"
         )
+
+
+def check(config: ScorerConfig, queries: Iterable[Mapping[str, Any]] = ()) -> None:
+    """Checks a configuration, and queries to be scored with it, before a run.
+
+    It asks no judge and keeps nothing. ``Scorer.check`` asks the judge.
+
+    >>> import rankbuffer as rb
+    >>> config = rb.ScorerConfig(judge=rb.Judge(base_url="http://localhost:8000/v1", model="m"))
+    >>> rb.check(config, [{"query_id": "q1", "query": "2 + 2?", "ranked": ["4", "5"]}])
+    >>> rb.check(config, [{"query_id": "q2", "query": "2 + 3?", "ranked": ["5"]}])
+    Traceback (most recent call last):
+    rankbuffer.errors.InputError: queries[0].ranked: need at least 2 responses, best first, got 1
+
+    ``config``
+        What a scorer is to be made from.
+    ``queries``
+        Mappings with a ``query_id`` and ``query``, and with ``rubrics``, ``ranked`` and
+        ``reference`` as ``Scorer.score_group`` takes them.
+
+    Raises the first error that making the scorer, or scoring a group of one of the queries,
+    would raise: ConfigError for an option, FileError for a prompt template, InputError or
+    ConflictError for a query, whose ``field`` begins with ``queries[i]``.
+    """
+    with of_the_config():
+        settings = encode(config.to_json())
+    asked = []
+    for i, given in enumerate(queries):
+        try:
+            content = {name: value for name, value in given.items() if name != "query_id"}
+            asked.append(document(given.get("query_id"), content, GroupOptions))
+        except InputError as error:
+            raise error.within(f"queries[{i}]") from None
+    try:
+        body = b'{"config":%b,"queries":%b}' % (settings, encode(asked, "queries"))
+        _ffi.library().check(body)
+    except InputError as error:
+        of_query = error.field.startswith("queries[")
+        raise error.within(kind=InputError if of_query else ConfigError) from None
 
 
 def inspect(path: str | os.PathLike[str], query_id: str | None = None) -> dict[str, Any]:
