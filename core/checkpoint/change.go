@@ -1,8 +1,6 @@
 package checkpoint
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
@@ -116,15 +114,4 @@ func (d *bufferDelta) apply(old *buffer.Buffer) (*buffer.Buffer, error) {
 		}
 	}
 	return b, nil
-}
-
-// lineOf is v as JSON, with HTML characters as they are.
-func lineOf(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("%w: %w", errRecord, err)
-	}
-	return b.Bytes(), nil
 }

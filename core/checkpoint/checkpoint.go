@@ -59,16 +59,6 @@ type Meta struct {
 	CreatedBy string `json:"created_by"` // version of the program that wrote it
 }
 
-// Info describes a checkpoint without its records.
-type Info struct {
-	Version  int   `json:"version"`
-	Meta     Meta  `json:"meta"`
-	Queries  int   `json:"queries"`
-	Shards   int   `json:"shards"`
-	Bytes    int64 `json:"bytes"`     // size of the file
-	RawBytes int64 `json:"raw_bytes"` // size of the records before compression
-}
-
 // Write saves the records at path, in any order of theirs, in place of what was
 // there. The file appears whole or not at all: it is written beside its final
 // place, synced and renamed; on any error the old file is left as it was.
@@ -82,20 +72,14 @@ func Write(path string, meta Meta, records []buffer.Record) error {
 	return nil
 }
 
-// Read returns every record, sorted by query id. Errors: errForeign, errNewer,
-// errTruncated, errDamaged, or the file system's; nothing is returned then.
+// Read returns every record, sorted by query id. On an error it returns nothing.
 func Read(path string) (Meta, []buffer.Record, error) {
 	var meta Meta
 	var records []buffer.Record
-	err := withFile(path, func(r *Reader) error {
-		meta = r.Info().Meta
-		for record, err := range r.Records() {
-			if err != nil {
-				return err
-			}
-			records = append(records, record)
-		}
-		return nil
+	err := withFile(path, func(r *reader) (err error) {
+		meta = r.index.Meta
+		records, err = r.all()
+		return err
 	})
 	if err != nil {
 		return Meta{}, nil, err
@@ -104,73 +88,27 @@ func Read(path string) (Meta, []buffer.Record, error) {
 }
 
 // ReadOne returns the record of one query and reads no shard but the one it is
-// in. Errors: errNotFound, or those of Read.
+// in.
 func ReadOne(path, queryID string) (buffer.Record, error) {
 	var record buffer.Record
-	err := withFile(path, func(r *Reader) (err error) {
-		record, err = r.One(queryID)
+	err := withFile(path, func(r *reader) (err error) {
+		record, err = r.one(queryID)
 		return err
 	})
 	return record, err
 }
 
-// Stat describes a checkpoint. It checks the head and the index but reads no
-// shard. Errors: those of Read.
-func Stat(path string) (Info, error) {
-	var info Info
-	err := withFile(path, func(r *Reader) error {
-		info = r.Info()
-		return nil
-	})
-	return info, err
-}
-
-// List returns the ids of all queries, sorted. It reads the whole file and
-// holds one shard at a time. Errors: those of Read.
-func List(path string) ([]string, error) {
-	var ids []string
-	err := withFile(path, func(r *Reader) error {
-		for record, err := range r.Records() {
-			if err != nil {
-				return err
-			}
-			ids = append(ids, record.Query.ID)
+func withFile(path string, use func(*reader) error) error {
+	err := withRegular(path, func(f *os.File, size int64) error {
+		r, err := newReader(f, size)
+		if err != nil {
+			return err
 		}
-		return nil
+		defer r.close()
+		return use(r)
 	})
 	if err != nil {
-		return nil, err
-	}
-	return ids, nil
-}
-
-func withFile(path string, use func(*Reader) error) error {
-	if err := readFile(path, use); err != nil {
 		return about(path, err)
 	}
 	return nil
-}
-
-func readFile(path string, use func(*Reader) error) error {
-	stat, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !stat.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return fmt.Errorf("%w: not a regular file", errForeign)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if stat, err = f.Stat(); err != nil { // of what was opened, should it have been replaced in between
-		return err
-	}
-	r, err := NewReader(f, stat.Size())
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return use(r)
 }

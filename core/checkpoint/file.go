@@ -12,6 +12,27 @@ import (
 	"time"
 )
 
+// withRegular opens a regular file for reading; of a pipe, opening would wait for
+// a writer.
+func withRegular(path string, use func(f *os.File, size int64) error) error {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !stat.Mode().IsRegular() {
+		return fmt.Errorf("%w: not a regular file", errForeign)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if stat, err = f.Stat(); err != nil { // of what was opened, should it have been replaced in between
+		return err
+	}
+	return use(f, stat.Size())
+}
+
 // staleAfter is the age from which a temporary file counts as left behind by a
 // process that died. A write in progress touches its file far more often.
 const staleAfter = time.Hour

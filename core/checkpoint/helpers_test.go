@@ -13,6 +13,7 @@ import (
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/query"
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,19 +41,19 @@ func mustEncode(t testing.TB, records []buffer.Record) []byte {
 
 // readAll is Read of a file in memory.
 func readAll(file []byte) ([]buffer.Record, error) {
-	r, err := NewReader(bytes.NewReader(file), int64(len(file)))
+	r, err := newReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	records := []buffer.Record{}
-	for record, err := range r.Records() {
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, record)
-	}
-	return records, nil
+	defer r.close()
+	return r.all()
+}
+
+// lineOf is v as EncodeLine writes it.
+func lineOf(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := strict.EncodeLine(&b, v)
+	return b.Bytes(), err
 }
 
 func toJSON(t testing.TB, v any) string {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 // index is the table of contents. Shards follow each other without a gap from
@@ -59,7 +61,7 @@ func parseIndex(frame []byte, end int64, dec *zstd.Decoder) (index, error) {
 	if err != nil {
 		return x, err
 	}
-	if err := strictJSON(raw, &x); err != nil {
+	if err := strict.Unmarshal("", raw, &x); err != nil {
 		return x, err
 	}
 	return x, x.check(end)

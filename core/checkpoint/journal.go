@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 // A journal is a file to which every change of a record is appended as it
@@ -50,6 +52,7 @@ type Journal struct {
 	enc    *zstd.Encoder
 	size   int64                     // of the file, up to the last whole entry
 	known  map[string]*buffer.Buffer // what the file holds last, by query id; nil: a buffer not started
+	raw    bytes.Buffer
 	packed []byte
 	broken error // a torn entry could not be cut off
 	stats  JournalStats
@@ -140,10 +143,11 @@ func (j *Journal) appendEntry(e Entry) error {
 
 // append writes one payload as an entry; the caller holds mu, or owns j.
 func (j *Journal) append(payload any) error {
-	raw, err := lineOf(payload)
-	if err != nil {
-		return err
+	j.raw.Reset()
+	if err := strict.EncodeLine(&j.raw, payload); err != nil {
+		return fmt.Errorf("%w: %w", errRecord, err)
 	}
+	raw := j.raw.Bytes()
 	if len(raw) > MaxRecord {
 		return fmt.Errorf("%w: its %d bytes as JSON exceed the limit of %d", errRecord, len(raw), MaxRecord)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"sort"
 
 	"github.com/klauspost/compress/zstd"
@@ -12,17 +11,17 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 )
 
-// Reader reads a checkpoint piece by piece. It is not safe for concurrent use.
-type Reader struct {
+// reader reads a checkpoint piece by piece. It is not safe for concurrent use.
+type reader struct {
 	src   io.ReaderAt
 	head  head
 	index index
 	dec   *zstd.Decoder
 }
 
-// NewReader reads and checks the head and the index of a checkpoint of size
-// bytes. Errors: those of Read. Close releases what it holds, not src.
-func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
+// newReader reads and checks the head and the index of a checkpoint of size
+// bytes. close releases what it holds, but not src.
+func newReader(src io.ReaderAt, size int64) (*reader, error) {
 	start, err := readAt(src, 0, min(size, headSize))
 	if err != nil {
 		return nil, err
@@ -47,43 +46,27 @@ func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
 		dec.Close()
 		return nil, fmt.Errorf("%w: index: %w", errDamaged, err)
 	}
-	return &Reader{src: src, head: h, index: x, dec: dec}, nil
+	return &reader{src: src, head: h, index: x, dec: dec}, nil
 }
 
-// Close releases the decoder. The reader cannot be used afterwards.
-func (r *Reader) Close() { r.dec.Close() }
+// close releases the decoder. The reader cannot be used afterwards.
+func (r *reader) close() { r.dec.Close() }
 
-// Info describes the checkpoint.
-func (r *Reader) Info() Info {
-	info := Info{Version: int(r.head.version), Meta: r.index.Meta, Queries: r.index.Queries, Shards: len(r.index.Shards), Bytes: r.head.size}
-	for _, s := range r.index.Shards {
-		info.RawBytes += s.Raw
-	}
-	return info
-}
-
-// Records yields every record, sorted by query id, and holds one shard at a
-// time. It ends with the first error (see Read).
-func (r *Reader) Records() iter.Seq2[buffer.Record, error] {
-	return func(yield func(buffer.Record, error) bool) {
-		for i := range r.index.Shards {
-			records, err := r.shard(i)
-			if err != nil {
-				yield(buffer.Record{}, err)
-				return
-			}
-			for _, record := range records {
-				if !yield(record, nil) {
-					return
-				}
-			}
+// all returns every record, sorted by query id.
+func (r *reader) all() ([]buffer.Record, error) {
+	var all []buffer.Record
+	for i := range r.index.Shards {
+		records, err := r.shard(i)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, records...)
 	}
+	return all, nil
 }
 
-// One returns the record of a query, reading its shard alone. Errors:
-// errNotFound, or those of Read.
-func (r *Reader) One(queryID string) (buffer.Record, error) {
+// one returns the record of a query and reads its shard alone.
+func (r *reader) one(queryID string) (buffer.Record, error) {
 	shards := r.index.Shards
 	i := sort.Search(len(shards), func(i int) bool { return shards[i].First > queryID }) - 1
 	if i >= 0 {
@@ -101,7 +84,7 @@ func (r *Reader) One(queryID string) (buffer.Record, error) {
 }
 
 // shard reads, checks and decodes one shard.
-func (r *Reader) shard(i int) ([]buffer.Record, error) {
+func (r *reader) shard(i int) ([]buffer.Record, error) {
 	s := r.index.Shards[i]
 	packed, err := readAt(r.src, s.offset, s.Size)
 	if err != nil {
@@ -124,9 +107,9 @@ func (r *Reader) shard(i int) ([]buffer.Record, error) {
 	return records, nil
 }
 
-// checkOrder holds the records of a shard against the index, so that One finds
-// exactly what Records yields.
-func (r *Reader) checkOrder(i int, records []buffer.Record) error {
+// checkOrder holds the records of a shard against the index, so that one finds
+// exactly what all returns.
+func (r *reader) checkOrder(i int, records []buffer.Record) error {
 	s := r.index.Shards[i]
 	if len(records) != s.Queries {
 		return fmt.Errorf("%d records instead of %d", len(records), s.Queries)

@@ -12,40 +12,31 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 // ReadJournal hands every entry of a journal to use, in order, with its record
 // whole, and stops at the first error of use. A torn entry at the end, which a
 // process that died while writing leaves, is no error: torn reports it, and meta
 // is empty if nothing whole is there.
-// Errors: errForeign, errNewer, errDamaged, or the file system's.
 func ReadJournal(path string, use func(Entry) error) (meta Meta, torn bool, err error) {
-	meta, torn, err = readJournal(path, use)
+	err = withRegular(path, func(f *os.File, size int64) (err error) {
+		meta, torn, err = readJournal(f, size, use)
+		return err
+	})
 	if err != nil {
 		return Meta{}, false, about(path, err)
 	}
 	return meta, torn, nil
 }
 
-func readJournal(path string, use func(Entry) error) (meta Meta, torn bool, err error) {
-	stat, err := os.Stat(path)
-	if err != nil {
-		return meta, false, err
-	}
-	if !stat.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return meta, false, fmt.Errorf("%w: not a regular file", errForeign)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return meta, false, err
-	}
-	defer f.Close()
+func readJournal(f io.Reader, size int64, use func(Entry) error) (meta Meta, torn bool, err error) {
 	dec, err := newDecoder()
 	if err != nil {
 		return meta, false, fmt.Errorf("zstd: %w", err)
 	}
 	defer dec.Close()
-	r := &replay{src: bufio.NewReaderSize(f, 64<<10), left: stat.Size(), dec: dec, records: map[string]buffer.Record{}}
+	r := &replay{src: bufio.NewReaderSize(f, 64<<10), left: size, dec: dec, records: map[string]buffer.Record{}}
 	if torn, err := r.start(); torn || err != nil {
 		return meta, torn, err
 	}
@@ -69,7 +60,7 @@ func (r *replay) start() (torn bool, err error) {
 	}
 	switch {
 	case len(b) < journalHead:
-		if !startsJournal(b) {
+		if !bytes.HasPrefix(journalStart(JournalVersion), b) {
 			return false, fmt.Errorf("%w: not a journal", errForeign)
 		}
 		return true, nil
@@ -87,16 +78,6 @@ func (r *replay) start() (torn bool, err error) {
 	return false, nil
 }
 
-// startsJournal reports whether a journal of any version begins with b.
-func startsJournal(b []byte) bool {
-	for v := range uint32(JournalVersion) {
-		if bytes.HasPrefix(journalStart(v+1), b) {
-			return true
-		}
-	}
-	return false
-}
-
 func (r *replay) run(use func(Entry) error) (meta Meta, torn bool, err error) {
 	for n := 0; ; n++ {
 		raw, torn, err := r.next()
@@ -108,7 +89,7 @@ func (r *replay) run(use func(Entry) error) (meta Meta, torn bool, err error) {
 		}
 		if n == 0 {
 			var m metaEntry
-			if err := strictJSON(raw, &m); err != nil {
+			if err := strict.Unmarshal("", raw, &m); err != nil {
 				return meta, false, fmt.Errorf("%w: entry 0: %w", errDamaged, err)
 			}
 			meta = m.Meta
@@ -180,7 +161,7 @@ func (r *replay) restIsZero(head []byte) (bool, error) {
 // entry decodes a payload and makes its record whole.
 func (r *replay) entry(raw []byte) (Entry, error) {
 	var in entryJSON
-	if err := strictJSON(raw, &in); err != nil {
+	if err := strict.Unmarshal("", raw, &in); err != nil {
 		return Entry{}, err
 	}
 	e := Entry{Step: in.Step, AfterCheckpoint: in.AfterCheckpoint, IdempotencyKey: in.IdempotencyKey, Result: in.Result}

@@ -2,12 +2,11 @@ package checkpoint
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 // appendRecord adds a record to a shard: one line of JSON.
@@ -16,9 +15,7 @@ func appendRecord(shard *bytes.Buffer, r buffer.Record) error {
 		return fmt.Errorf("%w: %w", errRecord, err)
 	}
 	before := shard.Len()
-	enc := json.NewEncoder(shard) // ends with a line break; JSON strings hold none
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
+	if err := strict.EncodeLine(shard, r); err != nil { // JSON strings hold no line break
 		return fmt.Errorf("%w: query_id %q: %w", errRecord, r.Query.ID, err)
 	}
 	if n := shard.Len() - before; n > MaxRecord {
@@ -36,7 +33,7 @@ func parseShard(shard []byte) ([]buffer.Record, error) {
 			return nil, errors.New("the last record has no end")
 		}
 		var r buffer.Record
-		if err := strictJSON(line, &r); err != nil {
+		if err := strict.Unmarshal("", line, &r); err != nil {
 			return nil, fmt.Errorf("record %d: %w", len(records), err)
 		}
 		if err := r.Validate(); err != nil {
@@ -46,18 +43,4 @@ func parseShard(shard []byte) ([]buffer.Record, error) {
 		shard = rest
 	}
 	return records, nil
-}
-
-// strictJSON decodes one value with no unknown fields and nothing after it:
-// what this version does not know would be lost by the next snapshot.
-func strictJSON(data []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("something follows the JSON value")
-	}
-	return nil
 }

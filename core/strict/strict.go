@@ -54,16 +54,8 @@ func within(field string, err error) error {
 	return fault.In(field, err)
 }
 
-// Line is v as one line of JSON, with < > & as they are and its line break.
-func Line(v any) ([]byte, error) {
-	var b strings.Builder
-	if err := EncodeLine(&b, v); err != nil {
-		return nil, err
-	}
-	return []byte(b.String()), nil
-}
-
-// EncodeLine writes what Line returns.
+// EncodeLine writes v as one line of JSON, with < > & as they are: a text that is
+// saved or sent stays readable and short.
 func EncodeLine(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -18,7 +18,7 @@ Build = Callable[..., rb.Scorer]
 GOOD = ["fine", "fair"]
 
 GROUPS: dict[str, tuple[dict[str, Any], str]] = {
-    "empty group": ({"responses": []}, "responses: must hold at least 1"),
+    "empty group": ({"responses": []}, "responses: need at least 1"),
     "one string": ({"responses": "fine"}, "responses: must be a list, got str"),
     "mapping": ({"responses": {"a": "b"}}, "responses: must be a list, got dict"),
     "set": ({"responses": {"fine"}}, "responses: must be a list, got set, which has no order"),

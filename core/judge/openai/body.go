@@ -11,6 +11,7 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/judge"
 	"github.com/rankbuffer/rankbuffer/core/judge/options"
 	"github.com/rankbuffer/rankbuffer/core/prompt"
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 // encoder writes request bodies. The fields that never change are encoded once.
@@ -72,10 +73,7 @@ func (e *encoder) encode(req judge.Request) ([]byte, error) {
 	}
 	buf.Write(append(b, `,"messages":`...))
 
-	// Texts stay as they are: no HTML escapes, which would only add bytes.
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(messages); err != nil {
+	if err := strict.EncodeLine(buf, messages); err != nil {
 		return nil, fmt.Errorf("encoding the messages: %w", err)
 	}
 	buf.WriteByte('}')
