@@ -33,6 +33,7 @@ func TestUnmarshal(t *testing.T) {
 		`{"inner": {"m": 1}}`:                                         {fault.UnknownField, `config.inner.m: unknown field`},
 		`{"each": [{"n": 1}, {"N": 1}]}`:                              {fault.UnknownField, `config.each[1].N: unknown field; did you mean "n"?`},
 		`{"free": {"a": {"x": 1}}}`:                                   {fault.UnknownField, `config.free.a.x: unknown field`},
+		`{"inner": {"n": 1, "n": 2}}`:                                 {fault.InvalidValue, "config.inner.n: this name is given twice"},
 		`{"name": 3}`:                                                 {fault.InvalidValue, "config.name: want a string, got number"},
 		`{"inner": {"n": 1.5}}`:                                       {fault.InvalidValue, "config.inner.n: want an integer"},
 		`{"each": [{"n": 1}, {"n": "x"}]}`:                            {fault.InvalidValue, "config.each[1].n: want an integer, got string"},

@@ -58,15 +58,21 @@ const maxName = 100
 
 func (w *walker) members(typeOf func(name string) (reflect.Type, error)) error {
 	w.take('{')
+	seen := map[string]bool{}
 	for w.space(); w.peek() == '"'; w.space() {
 		name := w.text()
 		w.space()
 		w.take(':')
 		w.space()
+		repeated := seen[name]
+		seen[name] = true
 		name = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
 		t, err := typeOf(name)
 		if err != nil {
 			return err
+		}
+		if repeated {
+			return fault.New(fault.InvalidValue, name, "this name is given twice")
 		}
 		if err := w.walk(t); err != nil {
 			return fault.In(name, err)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -24,7 +25,7 @@ func (d discard) Do(req *http.Request) (*http.Response, error) {
 // BenchmarkCall is the CPU of one call with a 30 KB prompt, without the network.
 func BenchmarkCall(b *testing.B) {
 	cfg := config()
-	cfg.ExtraBody = map[string]any{"chat_template_kwargs": map[string]any{"enable_thinking": false}}
+	cfg.ExtraBody = map[string]json.RawMessage{"chat_template_kwargs": []byte(`{"enable_thinking": false}`)}
 	answer := said(`{"position": 2}`)
 	j, _ := over(b, cfg, discard{answer})
 	req := judge.Request{Kind: prompt.Coarse, Messages: []prompt.Message{{Role: "system", Content: "rules"},

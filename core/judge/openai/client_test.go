@@ -31,14 +31,14 @@ func TestBody(t *testing.T) {
 	}{
 		{"defaults: temperature 0 is sent", options.Judge{}, judge.Request{}, `{"model":"m","temperature":0}`},
 		{"everything configured", options.Judge{Temperature: 0.25, MaxTokens: 50, Seed: ptr(int64(-3)),
-			ExtraBody: map[string]any{"chat_template_kwargs": map[string]any{"enable_thinking": false}, "top_k": json.Number("12345678901234567890")}},
+			ExtraBody: map[string]json.RawMessage{"chat_template_kwargs": []byte(`{"enable_thinking": false}`), "top_k": []byte("12345678901234567890")}},
 			judge.Request{},
 			`{"model":"m","temperature":0.25,"max_tokens":50,"seed":-3,"chat_template_kwargs":{"enable_thinking":false},"top_k":12345678901234567890}`},
 		{"the request wins", options.Judge{Temperature: 0.25, MaxTokens: 50, Seed: ptr(int64(-3))},
 			judge.Request{Temperature: ptr(0.0), MaxTokens: 1024, Seed: ptr(int64(0)), TopLogProbs: 5},
 			`{"model":"m","temperature":0,"max_tokens":1024,"seed":0,"logprobs":true,"top_logprobs":5}`},
 		{"no temperature", options.Judge{OmitTemperature: true}, judge.Request{Temperature: ptr(0.2)}, `{"model":"m"}`},
-		{"the other token limit", options.Judge{ExtraBody: map[string]any{"max_completion_tokens": 9}}, judge.Request{MaxTokens: 5},
+		{"the other token limit", options.Judge{ExtraBody: map[string]json.RawMessage{"max_completion_tokens": []byte("9")}}, judge.Request{MaxTokens: 5},
 			`{"model":"m","temperature":0,"max_completion_tokens":9}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

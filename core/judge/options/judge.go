@@ -3,6 +3,7 @@
 package options
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/url"
@@ -32,12 +33,12 @@ type Judge struct {
 	Proxy     Secret            `json:"proxy"`       // may hold a password; http, https or socks5 URL; the environment is never consulted
 
 	// The request.
-	Temperature     float64        `json:"temperature"`      // 0 is sent as 0
-	OmitTemperature bool           `json:"omit_temperature"` // for models that refuse the field
-	MaxTokens       int            `json:"max_tokens"`       // 0: not sent, the endpoint's own limit
-	Seed            *int64         `json:"seed"`             // unless the request sets its own
-	ExtraBody       map[string]any `json:"extra_body"`       // further body fields, e.g. chat_template_kwargs
-	SystemRole      *bool          `json:"system_role"`      // false: the system message is put before the first user message
+	Temperature     float64                    `json:"temperature"`      // 0 is sent as 0
+	OmitTemperature bool                       `json:"omit_temperature"` // for models that refuse the field
+	MaxTokens       int                        `json:"max_tokens"`       // 0: not sent, the endpoint's own limit
+	Seed            *int64                     `json:"seed"`             // unless the request sets its own
+	ExtraBody       map[string]json.RawMessage `json:"extra_body"`       // further body fields, e.g. chat_template_kwargs
+	SystemRole      *bool                      `json:"system_role"`      // false: the system message is put before the first user message
 
 	// How hard to try.
 	Timeout        Seconds `json:"timeout" every:"judge"`         // one attempt: 120
@@ -56,6 +57,11 @@ func (o Judge) WithDefaults() Judge {
 	fill(&o.MaxConcurrency, 256)
 	fill(&o.Backoff, 0.5)
 	fill(&o.BackoffMax, 30)
+	return o.withPointers()
+}
+
+// withPointers fills in what null has left out of options that may be zero.
+func (o Judge) withPointers() Judge {
 	if o.MaxRetries == nil {
 		three := 3
 		o.MaxRetries = &three

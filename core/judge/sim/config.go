@@ -48,7 +48,7 @@ func ParseConfig(data []byte) (Config, error) {
 		Qualities map[string]quality `json:"qualities"`
 	}
 	if err := strict.Unmarshal("", data, &c); err != nil {
-		return Config{}, fault.New(fault.InvalidJSON, "", "%w", err)
+		return Config{}, err
 	}
 	c.Config.Qualities, c.ByQuery = map[string]float64{}, map[string]map[string]float64{}
 	for key, q := range c.Qualities {
