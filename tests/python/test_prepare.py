@@ -10,10 +10,11 @@ import pytest
 
 from rankbuffer.cli import main
 from rankbuffer.errors import InputError
-from rankbuffer.loop import query_id_of
 from rankbuffer.prepare import Prepared, prepare
 from rankbuffer.replay import SAMPLE, read_replay
-from rankbuffer.verl.rollouts.queries import QueryData, SideFile, query_data
+from rankbuffer.rows import QueryRow, query_id_of
+from rankbuffer.types import Rubric
+from rankbuffer.verl.rollouts.queries import SideFile, read_query
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
@@ -21,10 +22,10 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
-def read_back(done: Prepared) -> list[QueryData]:
+def read_back(done: Prepared) -> list[QueryRow]:
     """As the reward manager reads the rows."""
     rows = pytest.importorskip("pyarrow.parquet").read_table(done.parquet).to_pylist()
-    return [query_data({"raw_prompt": r["prompt"]}, r["extra_info"], "text") for r in rows]
+    return [read_query({"raw_prompt": r["prompt"]}, r["extra_info"], "text") for r in rows]
 
 
 def test_rows_read_back_as_the_manager_reads_them(tmp_path: Path) -> None:
@@ -40,11 +41,11 @@ def test_rows_read_back_as_the_manager_reads_them(tmp_path: Path) -> None:
     done = prepare(source, tmp_path / "out.parquet", split="test")
     assert (done.rows, done.ranked, done.side_file) == (2, 1, None)
     rows = pq.read_table(done.parquet).to_pylist()
-    read = [query_data({"raw_prompt": r["prompt"]}, r["extra_info"], "text") for r in rows]
+    read = [read_query({"raw_prompt": r["prompt"]}, r["extra_info"], "text") for r in rows]
     assert [q.query_id for q in read] == ["a", query_id_of("Why?")]
-    assert [q.prompt for q in read] == ["What?", "Why?"]
-    assert [q.ranked for q in read] == [["best", "worst"], []]
-    assert [q.rubrics for q in read] == [[], [{"text": "Clear", "weight": 2.0}]]
+    assert [q.query for q in read] == ["What?", "Why?"]
+    assert [q.texts() for q in read] == [["best", "worst"], []]
+    assert [q.rubrics for q in read] == [[], [Rubric("Clear", weight=2.0)]]
     assert [q.reference for q in read] == ["ref", None]
     assert {r["extra_info"]["split"] for r in rows} == {"test"}
 
@@ -57,8 +58,8 @@ def test_large_ranked_responses_go_aside(tmp_path: Path) -> None:
     assert done.side_file is not None
     row = pq.read_table(done.parquet).to_pylist()[0]
     assert row["extra_info"]["ranked"] == []
-    query = query_data({"raw_prompt": row["prompt"]}, row["extra_info"], "text")
-    assert SideFile(str(done.side_file)).fill(query).ranked == long
+    query = read_query({"raw_prompt": row["prompt"]}, row["extra_info"], "text")
+    assert SideFile(str(done.side_file)).fill(query).texts() == long
     inline = prepare(source, tmp_path / "inline.parquet", inline=True)
     assert inline.side_file is None
 
@@ -92,9 +93,9 @@ def test_a_replay_file_is_such_a_file(tmp_path: Path) -> None:
         ({"query": "x", "query_id": ["a"]}, "in.jsonl:1: query_id: must be"),
         ({"query": "x", "eligible": False}, "in.jsonl:1: eligible: unknown field"),
         ({"query": "x", "rubrics": [{"text": "a", "weight": "heavy"}]}, "rubrics.0..weight"),
-        ({"query": "x", "ranked": ["only"]}, "in.jsonl:1: ranked: .*at least 2"),
-        ({"query": "x", "ranked": ["a", "a"]}, r"in.jsonl:1: ranked\[1\]: .*same"),
-        ({"query": "x", "ranked": ["a", " "]}, r"in.jsonl:1: ranked\[1\]: .*empty"),
+        ({"query": "x", "ranked": ["only"]}, "in.jsonl:1: .*ranked: .*at least 2"),
+        ({"query": "x", "ranked": ["a", "a"]}, r"in.jsonl:1: .*ranked\[1\]: .*same"),
+        ({"query": "x", "ranked": ["a", " "]}, r"in.jsonl:1: .*ranked\[1\]: .*empty"),
     ],
 )
 def test_bad_rows_name_file_and_line(tmp_path: Path, row: dict[str, Any], message: str) -> None:
@@ -153,7 +154,7 @@ def test_side_files_of_train_and_test_data_are_read_together(tmp_path: Path) -> 
         sides.append(str(done.side_file))
         queries.append((read_back(done)[0], long))
     both = SideFile(sides)
-    assert [both.fill(query).ranked for query, _ in queries] == [long for _, long in queries]
+    assert [both.fill(query).texts() for query, _ in queries] == [long for _, long in queries]
 
 
 def test_what_prepare_does_not_replace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,8 +55,17 @@ func (c *client) preflight(ctx context.Context) error {
 		return &e
 	case errors.Is(err, fault.JudgeEmpty), errors.Is(err, fault.JudgeTruncated):
 		return nil // one token is seldom an answer
+	case errors.Is(err, fault.JudgeRejected) && refusesLimit(err):
+		return nil // real calls have other limits
 	}
 	return err
+}
+
+// refusesLimit tells whether an endpoint takes no completion of one token, or
+// knows its limit by another name.
+func refusesLimit(err error) bool {
+	said := err.Error()
+	return strings.Contains(said, "max_tokens") || strings.Contains(said, "max_completion_")
 }
 
 // models lists the names of what the endpoint serves.

@@ -73,7 +73,9 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
         query = json.loads(line)
         query["epochs"] = query["epochs"][:EPOCHS]
         texts = [r["text"] for e in query["epochs"] for r in e]
-        if max(len(t.encode()) for t in texts) <= MAX_BYTES and len(query["query"]) < 300:
+        asked = query["query"]
+        short = isinstance(asked, str) and len(asked) < 300
+        if short and max(len(t.encode()) for t in texts) <= MAX_BYTES:
             kept.append(json.dumps(query))
     path = tmp_path_factory.mktemp("replay") / "replay.jsonl"
     path.write_text("\n".join(kept[:QUERIES]) + "\n")

@@ -13,10 +13,11 @@ from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
 
 import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
-from rankbuffer.loop import query_id_of
 from rankbuffer.prepare import Prepared, prepare
+from rankbuffer.rows import QueryRow, Response, query_id_of
+from rankbuffer.types import Rubric
 from rankbuffer.verl.config.settings import Settings
-from rankbuffer.verl.rollouts.queries import QueryData, SideFile
+from rankbuffer.verl.rollouts.queries import SideFile
 from rankbuffer.verl.rollouts.rows import Rollout, RowReader
 from verl import DataProto
 
@@ -27,14 +28,15 @@ LINES: list[dict[str, Any]] = [
     {"query": "When?", "rubrics": [{"text": "Clear", "weight": 2}, "Short"]},
     {"query": CHAT, "ranked": ["good", "bad"]},
 ]
+RANKED = [Response(text="good"), Response(text="bad")]
 WANTED = [
-    QueryData(query_id="named", prompt="Why?", ranked=["good", "bad"], reference="a reference"),
-    QueryData(
+    QueryRow(query_id="named", query="Why?", ranked=RANKED, reference="a reference"),
+    QueryRow(
         query_id=query_id_of("When?"),
-        prompt="When?",
-        rubrics=[{"text": "Clear", "weight": 2.0}, {"text": "Short", "weight": 1.0}],
+        query="When?",
+        rubrics=[Rubric("Clear", weight=2.0), Rubric("Short", weight=1.0)],
     ),
-    QueryData(query_id=query_id_of(CHAT), prompt=CHAT, ranked=["good", "bad"]),
+    QueryRow(query_id=query_id_of(CHAT), query=CHAT, ranked=RANKED),
 ]
 
 
@@ -87,6 +89,6 @@ def test_two_files_with_side_files(tmp_path: Path, tokenizer: Any) -> None:
     rollouts = read(files, tokenizer)
     assert [r.query.ranked for r in rollouts] == [[], []]
     filled = [side.fill(r.query) for r in rollouts]
-    assert [q.ranked for q in filled] == [line["ranked"] for line in lines]
+    assert [q.texts() for q in filled] == [line["ranked"] for line in lines]
     assert [q.query_id for q in filled] == [query_id_of("A"), query_id_of("B")]
     assert [r.validate for r in rollouts] == [False, True]

@@ -65,7 +65,7 @@ def test_a_whole_config_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["verl-config", "--check", "--config", str(path), "--no-probe"]) == 0
     assert "groups of 8" in capsys.readouterr().out
     assert main(["verl-config", "--check", "--config", str(path)]) == 2
-    assert "cannot be reached" in capsys.readouterr().err
+    assert "cannot reach" in capsys.readouterr().err
     config["reward"]["reward_manager"]["name"] = "naive"  # type: ignore[index]
     path.write_text(yaml.safe_dump(config))
     assert main(["verl-config", "--check", "--config", str(path)]) == 2

@@ -17,10 +17,10 @@ import pytest
 import world
 
 from rankbuffer.errors import InputError
+from rankbuffer.rows import QueryRow
 from rankbuffer.verl.files.layout import list_bases
 from rankbuffer.verl.files.trainer_checkpoints import Resume
 from rankbuffer.verl.owner import Owner
-from rankbuffer.verl.rollouts.queries import QueryData
 
 
 def owner(tmp_path: Path, side: str | None = None) -> Owner:
@@ -31,7 +31,7 @@ def owner(tmp_path: Path, side: str | None = None) -> Owner:
 
 def bare(text: str, slot: str) -> Any:
     """A rollout whose row has no ranked responses."""
-    query = QueryData(query_id="q", prompt="about q")
+    query = QueryRow(query_id="q", query="about q")
     return world.rollout(text, slot=slot).with_query(query)
 
 

@@ -276,7 +276,7 @@ def test_a_judge_that_fails_is_told_apart_from_a_row_that_cannot_be_used(
             scorer.score_group("q", TEXTS)
     assert {v.status for v in outcomes} == {STATUS["judge_failed"]}
     assert {v.group_status for v in outcomes} == {GROUP_STATUS["failed"]}
-    assert "the judge failed: unusable answer\n" in caplog.text
+    assert "is judge_failed: the judge's answer holds no usable verdict\n" in caplog.text
     quoted = str(complaint.value).split(":")[-1].strip()
     assert quoted
     assert quoted not in caplog.text

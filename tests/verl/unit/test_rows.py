@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import world
 
-from rankbuffer._content import rubrics, texts
 from rankbuffer._messages import prompt_of
 from rankbuffer.errors import InputError
-from rankbuffer.loop import query_id_of
-from rankbuffer.verl.rollouts.queries import query_id
+from rankbuffer.rows import QueryRow, query_id_of
+from rankbuffer.types import Rubric
+from rankbuffer.verl.rollouts.queries import read_query
 from rankbuffer.verl.rollouts.rows import RowReader, is_validation
 
 
@@ -91,7 +91,7 @@ def test_a_plain_row() -> None:
     assert (got.text, got.uid, got.slot, got.step, got.validate) == (
         "An answer.", "u1", "s3", 7, False,
     )  # fmt: skip
-    assert (got.query.query_id, got.query.prompt) == ("q1", "what?")
+    assert (got.query.query_id, got.query.query) == ("q1", "what?")
 
 
 def test_padding_is_no_text() -> None:
@@ -158,6 +158,10 @@ def test_prompts_of_chat_messages() -> None:
         prompt_of(None, "text")
 
 
+def query_id(row: dict[str, Any], info: dict[str, Any], prompt: str) -> str:
+    return read_query({**row, "raw_prompt": prompt}, info, "text").query_id
+
+
 def test_query_ids() -> None:
     assert query_id({}, {"query_id": "x"}, "p") == "x"
     first = query_id({"data_source": "d"}, {"index": 3}, "p")
@@ -169,18 +173,21 @@ def test_query_ids() -> None:
 
 
 def test_lists_as_parquet_and_json_have_them() -> None:
-    want = [{"text": "Clear", "weight": 2.0}, {"text": "Short", "weight": 1.0}]
+    def query(**info: Any) -> QueryRow:
+        return read_query({"raw_prompt": "p"}, info, "text")
+
+    want = [Rubric("Clear", weight=2.0), Rubric("Short", weight=1.0)]
     given = [{"text": "Clear", "weight": 2}, {"text": "Short", "weight": None}]
-    assert rubrics(given) == want
-    assert rubrics('[{"text": "Clear", "weight": 2}, "Short"]') == want
-    assert texts(None, "ranked") == texts("", "ranked") == []
-    assert texts(("a", "b"), "ranked") == ["a", "b"]
-    for weight in ("heavy", float("nan"), [1]):
+    assert query(rubrics=given).rubrics == want
+    assert query(rubrics='[{"text": "Clear", "weight": 2}, "Short"]').rubrics == want
+    assert query(ranked=None).texts() == query(ranked="").texts() == []
+    assert query(ranked=("a", "b")).texts() == ["a", "b"]
+    for weight in ("heavy", [1]):
         with pytest.raises(InputError, match=r"extra_info\.rubrics\[0\]\.weight"):
-            rubrics([{"text": "Clear", "weight": weight}])
+            query(rubrics=[{"text": "Clear", "weight": weight}])
     for bad in ("{", {"a": 1}, [1], 5):
         with pytest.raises(InputError, match=r"extra_info\.ranked"):
-            texts(bad, "ranked")
+            query(ranked=bad)
 
 
 def test_the_split_tells_validation() -> None:

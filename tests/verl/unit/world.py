@@ -7,9 +7,9 @@ from typing import Any
 
 import rankbuffer as rb
 from rankbuffer.config import ScorerConfig
+from rankbuffer.rows import QueryRow, Response
 from rankbuffer.verl.config.run_config import RunConfig
 from rankbuffer.verl.config.settings import CheckpointSettings, RendezvousSettings, Settings
-from rankbuffer.verl.rollouts.queries import QueryData
 from rankbuffer.verl.rollouts.rows import Rollout
 
 QUALITIES = {f"t{i}": float(i) for i in range(100)}
@@ -36,7 +36,9 @@ def rollout(
     eligible: bool = True,
     failure: str | None = None,
 ) -> Rollout:
-    data = QueryData(query_id=query, prompt=f"about {query}", ranked=RANKED)
+    data = QueryRow(
+        query_id=query, query=f"about {query}", ranked=[Response(text=t) for t in RANKED]
+    )
     return Rollout(
         uid=uid,
         has_uid=has_uid,

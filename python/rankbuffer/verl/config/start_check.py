@@ -1,7 +1,8 @@
-"""What only a look beyond the configuration can tell: the judge, the library's options, side files.
+"""The part of the start check that the configuration alone cannot decide.
 
-In a process of its own. The trainer's forks later, for its data loaders, and must
-not have loaded the library by then.
+It asks the judge, and checks the options of the scorer and the rows of side files. It
+runs in a process of its own, because the trainer forks later for its data loaders, and
+a process that has loaded the library must not fork.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ _START_S = 120.0
 _LONGEST = 600
 _FAILED = "the check before the start failed"
 
-_ENDS = {
-    "cannot be reached": "start the judge first, or set +{0}.judge.base_url=http://HOST:PORT/v1",
-    "refused the API key": "set +{0}.judge.api_key_env=NAME_OF_A_VARIABLE",
-    "does not serve the model": "set +{0}.judge.model=NAME",
+_BASE_URL = "+{0}.judge.base_url=http://HOST:PORT/v1"
+_OVERRIDES = {
+    "judge_unreachable": f"start the judge first, or set {_BASE_URL}",
+    "judge_unauthorized": "set +{0}.judge.api_key_env=NAME_OF_A_VARIABLE",
+    "judge_model_not_found": "set +{0}.judge.model=NAME",
 }
-_OTHER_END = "set +{0}.judge.base_url=http://HOST:PORT/v1 and +{0}.judge.model=NAME"
+_OTHERWISE = f"set {_BASE_URL} and +{{0}}.judge.model=NAME"
 
 
 def start_problems(settings: Settings, timeout: float = 30.0) -> list[str]:
@@ -40,7 +42,7 @@ def start_problems(settings: Settings, timeout: float = 30.0) -> list[str]:
 
 
 def judge_problems(judge: Judge | SimulatedJudge, timeout: float = 30.0) -> list[str]:
-    """Whether each endpoint can be reached, takes the key and serves the model."""
+    """Problems of an endpoint that cannot be reached, refuses the key or lacks the model."""
     if isinstance(judge, SimulatedJudge):
         return []
     return _ask(ScorerConfig(judge=judge), (), timeout)
@@ -60,9 +62,9 @@ def _ask(config: ScorerConfig, side_files: str | Sequence[str], timeout: float) 
     except subprocess.TimeoutExpired:
         return [f"{PREFIX}: {_FAILED}: it took more than {limit:.0f} s"]
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return [f"{PREFIX}: {_FAILED}: {_line(said)}"]
-    # The last line: a machine's start-up files may print too.
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return [f"{PREFIX}: {_FAILED}: {_printable(last)}"]
+    # The last line, because start-up files of the machine may print too.
     problems: list[str] = json.loads(done.stdout.splitlines()[-1])
     return problems
 
@@ -72,38 +74,22 @@ def _problems(config: ScorerConfig, side_files: str | Sequence[str], timeout: fl
     try:
         SideFile(side_files)
     except RankBufferError as error:
-        problems.append(f"{PREFIX}.side_file: {_line(str(error))}")
+        problems.append(f"{PREFIX}.side_file: {_printable(str(error))}")
     try:
         with Scorer(config) as scorer:
             scorer.check(timeout)
     except JudgeError as error:
-        problems += _of_the_judge(str(error).removeprefix("engine: check: judge failed: judge: "))
+        if error.code != "judge_rate_limited":  # busy, so it is there
+            override = _OVERRIDES.get(error.code, _OTHERWISE).format(PREFIX)
+            problems.append(f"{PREFIX}.judge: {_printable(str(error))}: {override}")
     except RankBufferError as error:
-        problems.append(f"{PREFIX}: {_line(str(error).removeprefix('engine: invalid input: '))}")
+        problems.append(f"{PREFIX}.{_printable(str(error))}")
     return problems
 
 
-def _of_the_judge(said: str) -> list[str]:
-    if _only_the_probe(said):
-        return []
-    end = next((end for words, end in _ENDS.items() if words in said), _OTHER_END)
-    return [f"{PREFIX}.judge: {_line(said)}: {end.format(PREFIX)}"]
-
-
-def _only_the_probe(said: str) -> bool:
-    """Whether an endpoint that is there refused what the check asks for: an answer of one token.
-
-    Asked only where the model is not listed, while real calls have other limits.
-    """
-    busy = "status code: 429" in said and "no quota left" not in said
-    return busy or (
-        "status code: 400" in said and ("max_tokens" in said or "max_completion_" in said)
-    )
-
-
-def _line(said: str) -> str:
-    """An endpoint's words may hold anything."""
-    return "".join(c if c.isprintable() else " " for c in said)[:_LONGEST]
+def _printable(text: str) -> str:
+    """A text that may quote an endpoint, without control characters and not too long."""
+    return "".join(c if c.isprintable() else " " for c in text)[:_LONGEST]
 
 
 if __name__ == "__main__":

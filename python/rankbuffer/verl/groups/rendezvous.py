@@ -14,7 +14,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._cause import cause
 from ...errors import JudgeError, RankBufferError
 from ...scorer import Scorer
 from ...types import GroupResult
@@ -96,10 +95,8 @@ class Rendezvous:
             result = await self._scorer.score_group_async(
                 query.query_id,
                 [rollout.text],
-                query=query.prompt,
-                rubrics=query.rubrics or None,
-                ranked=query.ranked or None,
                 reference=query.reference,
+                **query.content(),
                 eligible=[rollout.eligible],
                 step=rollout.step,
                 update=False,
@@ -161,10 +158,8 @@ class Rendezvous:
         async with self._scorer.open_group(
             query.query_id,
             expected=group.expected,
-            query=query.prompt,
-            rubrics=query.rubrics or None,
-            ranked=query.ranked or None,
             reference=query.reference,
+            **query.content(),
             step=first.step,
             **self._group_fields(first),
         ) as scoring:
@@ -185,13 +180,12 @@ class Rendezvous:
 
 
 def _failure(error: RankBufferError, what: str) -> RolloutReward:
-    """Whose fault it is. A judge's complaint may quote its answer, which is no text for a log."""
-    if isinstance(error, JudgeError):
-        log.warning("rankbuffer: %s: the judge failed: %s", what, cause(str(error)))
-        log.debug("rankbuffer: %s: %.300s", what, error)
-        return failed("judge_failed")
-    log.error("rankbuffer: %s: %.300s", what, error)
-    return failed("rejected")
+    """The status of rollouts that failed with an error. Only its summary is safe to log."""
+    status = "judge_failed" if isinstance(error, JudgeError) else "rejected"
+    level = logging.WARNING if status == "judge_failed" else logging.ERROR
+    log.log(level, "rankbuffer: %s is %s: %s", what, status, error.summary)
+    log.debug("rankbuffer: %s: %.300s", what, error)
+    return failed(status)
 
 
 def _log_failure(result: GroupResult) -> None:
@@ -200,6 +194,6 @@ def _log_failure(result: GroupResult) -> None:
     seen = dict(Counter(result.status))
     log.warning(
         "rankbuffer: group %s is %s: %s: %s",
-        result.group_id, result.group_status, seen, cause(result.error),
+        result.group_id, result.group_status, seen, result.error_summary,
     )  # fmt: skip
-    log.debug("rankbuffer: group %s: %.300s", result.group_id, result.error)  # may quote text
+    log.debug("rankbuffer: group %s: %.300s", result.group_id, result.error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,8 +11,9 @@ from typing import Any
 
 from ..._encode import eligible
 from ...errors import InputError
+from ...rows import QueryRow, query_hash
 from ..config.settings import Settings
-from .queries import QueryData, query_data
+from .queries import read_query
 from .turns import TurnReader
 
 log = logging.getLogger(__name__)
@@ -36,11 +36,11 @@ class Rollout:
     step: int | None
     validate: bool
     eligible: bool
-    query: QueryData
+    query: QueryRow
     text: str
     failure: str | None = None
 
-    def with_query(self, query: QueryData) -> Rollout:
+    def with_query(self, query: QueryRow) -> Rollout:
         return replace(self, query=query)
 
     @property
@@ -76,7 +76,7 @@ class RowReader:
         item = data[-1:][0]  # a trajectory with several outputs is judged by its last
         row: Mapping[str, Any] = item.non_tensor_batch
         info = _mapping(row.get("extra_info"))
-        query = query_data(row, info, self._settings.multimodal)
+        query = read_query(row, info, self._settings.multimodal)
         uid = row.get("uid")
         rollout = Rollout(
             uid=str(uid) if uid is not None else _prompt_uid(query),
@@ -154,9 +154,8 @@ def _slot(row: Mapping[str, Any]) -> str | None:
     return f"p{priority}" if priority is not None and "__num_turns__" in row else None
 
 
-def _prompt_uid(query: QueryData) -> str:
-    key = json.dumps([query.query_id, query.prompt], ensure_ascii=False)
-    return "prompt-" + hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:24]
+def _prompt_uid(query: QueryRow) -> str:
+    return f"prompt-{query.query_id}-{query_hash(query.query)}"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
