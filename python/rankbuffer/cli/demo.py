@@ -16,29 +16,26 @@ from ..scorer import Scorer
 from ..types import Buffer, GroupResult
 from .common.buffer_view import buffer_view, group_view
 from .common.judge import add_simulation, simulated
-from .common.options import Commands, add_command, positive
+from .common.options import Commands, add_command, add_options, positive
 from .common.text import Style, clean, decimals, table, terminal_width
 from .compare.summary import Summary
 
 _SHOWN = "sky-colours"
 
+_OPTIONS = {
+    "--query-id Q": f"The query whose buffer is shown (default {_SHOWN}).",
+    "--k0 N": "Anchors at the start (default 4).",
+}
+
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "demo", run,
-        summary="see how a buffer works, on a sample with a simulated judge",
-        description="Runs RankBuffer on the sample that comes with the package, with the simulated "
-        "judge.\nIt needs no endpoint, no key and no download.",
+        "see how a buffer works, on a sample with a simulated judge",
+        "Runs RankBuffer on the sample that comes with the package, with the simulated judge.\n"
+        "It needs no endpoint, no key and no download.",
     )  # fmt: skip
-    parser.add_argument(
-        "--query-id",
-        metavar="Q",
-        default=_SHOWN,
-        help=f"The query whose buffer is shown (default {_SHOWN}).",
-    )
-    parser.add_argument(
-        "--k0", type=positive, default=4, metavar="N", help="Anchors at the start (default 4)."
-    )
+    add_options(parser, _OPTIONS, query_id={"default": _SHOWN}, k0={"type": positive, "default": 4})
     add_simulation(parser)
 
 

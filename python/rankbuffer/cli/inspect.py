@@ -15,23 +15,23 @@ from ..errors import InputError, NotFoundError
 from ..scorer import inspect as inspect_checkpoint
 from ..verl.files.beside_model import shards_of
 from ..verl.files.layout import HOME, MANIFEST
-from .common.options import Commands, add_command
+from .common.options import Commands, add_command, add_options
 from .common.text import Style, clip, pad, table, terminal_width
+
+_OPTIONS = {
+    "CHECKPOINT": "File of Scorer.snapshot, or the global_step_N/rankbuffer of a verl run.",
+    "--query-id Q": "Show the buffer of this query.",
+    "--json": "Print JSON, with the whole texts.",
+}
 
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "inspect", run,
-        summary="show what a checkpoint holds",
-        description="Lists the buffers of a checkpoint, or shows one of them.",
+        "show what a checkpoint holds",
+        "Lists the buffers of a checkpoint, or shows one of them.",
     )  # fmt: skip
-    parser.add_argument(
-        "checkpoint",
-        metavar="CHECKPOINT",
-        help="File written by Scorer.snapshot, or the global_step_N/rankbuffer of a verl run.",
-    )
-    parser.add_argument("--query-id", metavar="Q", help="Show the buffer of this query.")
-    parser.add_argument("--json", action="store_true", help="Print JSON, with the whole texts.")
+    add_options(parser, _OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,28 +11,24 @@ from types import FrameType
 from ..judges import JudgeServer
 from ..replay import find_replay, qualities, read_replay
 from .common.judge import add_simulation, simulated
-from .common.options import Commands, add_command
+from .common.options import REQUIRED, Commands, add_command, add_options
+
+_OPTIONS = {
+    "--data REPLAY": "Replay file with the quality of each response, or `sample`.",
+    "--port N": "Port to listen on (default: a free one).",
+    "--host HOST": "Address to listen on (default 127.0.0.1); who reaches it can use the judge.",
+}
 
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "judge-sim", run,
-        summary="serve the simulated judge over HTTP",
-        description="Serves the simulated judge as an OpenAI-compatible endpoint and prints its "
-        "base URL.\nIt runs until Ctrl-C or SIGTERM.",
+        "serve the simulated judge over HTTP",
+        "Serves the simulated judge as an OpenAI-compatible endpoint and prints its base URL.\n"
+        "It runs until Ctrl-C or SIGTERM.",
     )  # fmt: skip
-    parser.add_argument(
-        "--data",
-        required=True,
-        metavar="REPLAY",
-        help="Replay file with the quality of each response, or `sample`.",
-    )
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="Default: a free port.")
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        help="Address to listen on (default 127.0.0.1). Whoever can reach it can use the judge.",
-    )
+    port = {"type": int, "default": 0}
+    add_options(parser, _OPTIONS, data=REQUIRED, port=port, host={"default": "127.0.0.1"})
     add_simulation(parser)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from .._options import options, summary
 from ..methods import METHODS, Method
-from .common.options import Commands, UsageError, add_command
+from .common.options import Commands, UsageError, add_command, add_options
 from .common.text import Style, terminal_width
 
 _INDENT: Final[dict[str, Any]] = {"initial_indent": "      ", "subsequent_indent": "      "}
@@ -19,11 +19,11 @@ _INDENT: Final[dict[str, Any]] = {"initial_indent": "      ", "subsequent_indent
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "methods", run,
-        summary="list the reward methods and their options",
-        description="Lists the reward methods, or describes one of them with its options.\n"
+        "list the reward methods and their options",
+        "Lists the reward methods, or describes one of them with its options.\n"
         "Calls are the judge calls for a group of n distinct responses.",
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", metavar="NAME", help="Describe this method.")
+    add_options(parser, {"NAME": "Describe this method."}, name={"nargs": "?"})
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..prepare import LARGE, prepare
 from .common.files import check_output
-from .common.options import Commands, UsageError, add_command
+from .common.options import REQUIRED, Commands, UsageError, add_command, add_options
 
 _EPILOG = f"""\
 A row of QUERIES:
@@ -18,38 +18,37 @@ has the same buffer in all files. Ranked responses above {LARGE:,} bytes go to a
 beside the parquet file, because verl copies a row for each of its rollouts.
 """
 
+_OPTIONS = {
+    "QUERIES": "File of query rows (.jsonl, or gzipped).",
+    "-o --out FILE.parquet": "File to write.",
+    "--split SPLIT": "`train` (default); any other name is validation data.",
+    "--data-source NAME": "verl's column data_source (default rankbuffer).",
+}
+_WHERE = {
+    "--side-file FILE": "Write the ranked responses to this side file.",
+    "--inline": "Never write a side file.",
+}
+
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "prepare", run,
-        summary="turn JSON lines into verl's parquet",
-        description="Turns a file of queries into the parquet file that verl trains on.",
-        epilog=_EPILOG,
+        "turn JSON lines into verl's parquet",
+        "Turns a file of queries into the parquet file that verl trains on.",
+        _EPILOG,
     )  # fmt: skip
-    parser.add_argument(
-        "source", metavar="QUERIES", help="File of query rows (.jsonl, or gzipped)."
-    )
-    parser.add_argument("-o", "--out", required=True, metavar="FILE.parquet")
-    parser.add_argument(
-        "--split", default="train", help="`train` (default); any other name is validation data."
-    )
-    parser.add_argument(
-        "--data-source", default="rankbuffer", metavar="NAME", help="verl's column data_source."
-    )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--side-file", metavar="FILE", help="Write the ranked responses to this side file."
-    )
-    where.add_argument("--inline", action="store_true", help="Never write a side file.")
+    source = {"default": "rankbuffer"}
+    add_options(parser, _OPTIONS, out=REQUIRED, split={"default": "train"}, data_source=source)
+    add_options(parser.add_mutually_exclusive_group(), _WHERE)
 
 
 def run(args: argparse.Namespace) -> int:
     out = Path(args.out)
     check_output(out)
-    if out.exists() and out.samefile(args.source):
+    if out.exists() and out.samefile(args.queries):
         raise UsageError(f"-o: {out} is the source; name another file")
     done = prepare(
-        args.source,
+        args.queries,
         args.out,
         split=args.split,
         data_source=args.data_source,

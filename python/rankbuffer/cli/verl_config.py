@@ -6,7 +6,14 @@ import argparse
 
 from ..verl.config.overrides import check, overrides
 from .common.method import add_method, method_of
-from .common.options import Commands, UsageError, add_command, positive
+from .common.options import (
+    REPEATED,
+    Commands,
+    UsageError,
+    add_command,
+    add_options,
+    positive,
+)
 
 _EPILOG = """\
 Examples:
@@ -16,52 +23,40 @@ Examples:
   rankbuffer verl-config --check --config outputs/.hydra/config.yaml
 """
 
+_OPTIONS = {
+    "--base-url URL": "OpenAI-compatible endpoint of the judge, ending in /v1.",
+    "--model NAME": "Name of the judge's model.",
+    "--api-key-env VARIABLE": "Environment variable that holds the judge's key.",
+    "--batch N": "data.train_batch_size (default 64).",
+    "--n N": "Rollouts of each prompt (default 8).",
+    "--side-file FILE": "Side file that `rankbuffer prepare` wrote. Repeat it for several.",
+    "--v0": "For verl's older trainer (V0).",
+    "--importlib": "For a verl whose plugins are switched off.",
+    "--check": "Check the OVERRIDES.",
+    "--config FILE": "Check this whole config (YAML).",
+    "--no-probe": "With --check: ask no judge and read no side files.",
+    "OVERRIDES": "With --check: overrides of the run.",
+}
+
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "verl-config", run,
-        summary="print the overrides for verl, or check a config",
-        description="Prints the overrides that give a verl run these rewards, one a line.\n"
+        "print the overrides for verl, or check a config",
+        "Prints the overrides that give a verl run these rewards, one a line.\n"
         "With --check it checks a command line or a config instead.",
-        epilog=_EPILOG,
+        _EPILOG,
     )  # fmt: skip
-    parser.add_argument(
-        "--base-url",
-        default="http://localhost:8000/v1",
-        metavar="URL",
-        help="OpenAI-compatible endpoint of the judge, ending in /v1.",
-    )
-    parser.add_argument("--model", default="my-judge", help="Name of the judge's model.")
-    parser.add_argument(
-        "--api-key-env", metavar="VARIABLE", help="Environment variable that holds the judge's key."
-    )
     add_method(parser)
-    parser.add_argument(
-        "--batch", type=positive, default=64, help="data.train_batch_size (default 64)."
-    )
-    parser.add_argument(
-        "--n", type=positive, default=8, help="Rollouts of each prompt (default 8)."
-    )
-    parser.add_argument(
-        "--side-file",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="Side file that `rankbuffer prepare` wrote. Repeat it for several.",
-    )
-    parser.add_argument("--v0", action="store_true", help="For verl's older trainer (V0).")
-    parser.add_argument(
-        "--importlib", action="store_true", help="For a verl whose plugins are switched off."
-    )
-    parser.add_argument("--check", action="store_true", help="Check the OVERRIDEs.")
-    parser.add_argument("--config", metavar="FILE", help="Check this whole config (YAML).")
-    parser.add_argument(
-        "--no-probe",
-        action="store_true",
-        help="With --check: ask no judge and read no side files.",
-    )
-    parser.add_argument(
-        "overrides", nargs="*", metavar="OVERRIDE", help="With --check: overrides of the run."
+    add_options(
+        parser,
+        _OPTIONS,
+        base_url={"default": "http://localhost:8000/v1"},
+        model={"default": "my-judge"},
+        batch={"type": positive, "default": 64},
+        n={"type": positive, "default": 8},
+        side_file=REPEATED,
+        overrides={"nargs": "*"},
     )
 
 

@@ -44,32 +44,32 @@ def test_rows_and_figures(whole: Path) -> None:
     ]
     summary = json.loads((whole / "summary.json").read_text())["methods"]
     assert list(summary) == METHODS.split(",")
-    ladder = summary["rankbuffer"]
-    assert ladder["kendall_tau"] == 1.0, "a judge without errors"
-    assert ladder["groups"] == 48
-    assert ladder["failed"] == 0
-    assert ladder["zero_spread_share"] == 0
+    buffer = summary["rankbuffer"]
+    assert buffer["kendall_tau"] == 1.0, "a judge without errors"
+    assert buffer["groups"] == 48
+    assert buffer["failed"] == 0
+    assert buffer["zero_spread_share"] == 0
     mine = found[:48]
-    assert ladder["calls"] == sum(sum(row["calls"].values()) for row in mine)
-    assert ladder["prompt_tokens"] == sum(row["tokens"]["prompt"] for row in mine)
+    assert buffer["calls"] == sum(sum(row["calls"].values()) for row in mine)
+    assert buffer["prompt_tokens"] == sum(row["tokens"]["prompt"] for row in mine)
     anchors = [[row["anchors"] for row in mine if row["epoch"] == e] for e in range(4)]
-    assert ladder["mean_anchors_by_epoch"] == [pytest.approx(sum(a) / len(a)) for a in anchors]
+    assert buffer["mean_anchors_by_epoch"] == [pytest.approx(sum(a) / len(a)) for a in anchors]
     for sources, mean in zip(
-        ladder["anchor_sources_by_epoch"], ladder["mean_anchors_by_epoch"], strict=True
+        buffer["anchor_sources_by_epoch"], buffer["mean_anchors_by_epoch"], strict=True
     ):
         assert sum(sources.values()) == pytest.approx(mean)
-    assert ladder["progress_by_epoch"] == sorted(ladder["progress_by_epoch"])
+    assert buffer["progress_by_epoch"] == sorted(buffer["progress_by_epoch"])
     assert summary["pointwise"]["calls"] == 48 * 6
     assert "mean_anchors_by_epoch" not in summary["pointwise"]
 
 
-def test_anchor_texts_are_the_ladder_after_the_group(whole: Path) -> None:
+def test_anchor_texts_are_the_buffer_after_the_group(whole: Path) -> None:
     truth = qualities(read_replay(SAMPLE))
-    ladders = {row["query_id"]: row for row in rows(whole / "groups.jsonl")[:48]}
-    for query_id, last in ladders.items():
-        ladder = [truth[text] for text in last["anchor_texts"]]
-        assert ladder == sorted(ladder), "worst first"
-        assert len(ladder) == len(last["anchor_sources"]) == last["anchors"]
+    buffers = {row["query_id"]: row for row in rows(whole / "groups.jsonl")[:48]}
+    for query_id, last in buffers.items():
+        buffer = [truth[text] for text in last["anchor_texts"]]
+        assert buffer == sorted(buffer), "worst first"
+        assert len(buffer) == len(last["anchor_sources"]) == last["anchors"]
         shown = rb.inspect(whole / "buffers" / "rankbuffer.zst", query_id)
         assert [anchor["text"] for anchor in shown["anchors"]] == last["anchor_texts"]
     assert all(row["anchor_texts"] == [] for row in rows(whole / "groups.jsonl")[48:])
@@ -426,7 +426,7 @@ def test_position_bias_is_seen(tmp_path: Path) -> None:
         assert found[0][label]["position_bias_comparisons"] > 40
 
 
-def test_a_doubtful_option_is_named_once(tmp_path: Path) -> None:
+def test_a_unusual_option_is_named_once(tmp_path: Path) -> None:
     data = write_rows(tmp_path / "two.jsonl", sample_rows()[:2])
     options = tmp_path / "options.json"
     options.write_text(

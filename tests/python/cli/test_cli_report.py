@@ -49,7 +49,7 @@ def _figures(tokens: int = 1000, tau: float | None = 0.5, **more: Any) -> dict[s
     } | more
 
 
-def _ladder(epochs: int) -> dict[str, Any]:
+def _buffer(epochs: int) -> dict[str, Any]:
     return _figures(
         mean_anchors_by_epoch=[4.0 + e for e in range(epochs)],
         anchor_sources_by_epoch=[
@@ -89,8 +89,8 @@ def _page(path: Path, summary: dict[str, Any], **settings: Any) -> tuple[str, _P
 def page(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, _Page]:
     """A page of methods whose names are out to get it."""
     summary = {label: _figures(1000 * 3**i, i / 9) for i, label in enumerate(HOSTILE)}
-    summary["ladder"] = _ladder(4)
-    summary[HOSTILE[0] + "!"] = _ladder(70)
+    summary["buffer"] = _buffer(4)
+    summary[HOSTILE[0] + "!"] = _buffer(70)
     return _page(tmp_path_factory.mktemp("page"), summary)
 
 
@@ -137,7 +137,7 @@ def test_colours_follow_the_page(page: tuple[str, _Page]) -> None:
         assert len(re.findall(f"--s{k}: #", text)) == 2, "one for light and one for dark"
 
 
-def test_one_mark_a_method_and_a_panel_a_ladder(page: tuple[str, _Page]) -> None:
+def test_one_mark_a_method_and_a_panel_a_buffer(page: tuple[str, _Page]) -> None:
     _, found = page
     ids = {attrs.get("id") for _, attrs in found.elements}
     methods = len(HOSTILE) + 2
@@ -146,7 +146,7 @@ def test_one_mark_a_method_and_a_panel_a_ladder(page: tuple[str, _Page]) -> None
     pictures = [attrs for tag, attrs in found.elements if tag == "svg"]
     assert len(pictures) == 3
     assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in pictures)
-    assert "ladder: tau 0.500 ± 0.050, 252 tokens a group" in found.texts
+    assert "buffer: tau 0.500 ± 0.050, 252 tokens a group" in found.texts
     assert any(text.startswith("method") for text in found.texts)
 
 
@@ -161,7 +161,7 @@ def test_one_mark_a_method_and_a_panel_a_ladder(page: tuple[str, _Page]) -> None
             "exact": _figures(tau=1.0, kendall_tau_error=0.0),
             "single": _figures(kendall_tau_error=None),
         },
-        {"short": _ladder(1)},
+        {"short": _buffer(1)},
     ],
     ids=lambda summary: "-".join(summary),
 )
@@ -199,7 +199,7 @@ def test_it_says_who_judged(tmp_path: Path) -> None:
 
 
 def test_equal_runs_give_equal_pages(tmp_path: Path) -> None:
-    summary = {"one": _figures(), "ladder": _ladder(3)}
+    summary = {"one": _figures(), "buffer": _buffer(3)}
     texts = set()
     for name in "ab":
         (tmp_path / name).mkdir()

@@ -21,14 +21,14 @@ def _figures(shown: str, name: str) -> list[float]:
     return [float(number.replace(",", "")) for number in line.split()]
 
 
-def test_the_ladder_grows_and_the_rewards_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_buffer_grows_and_the_rewards_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     shown = _demo(capsys)
     epochs = re.split(r"^Epoch \d: 6 new responses$", shown, flags=re.MULTILINE)
     assert len(epochs) == 5, "an opening and four epochs"
     sizes = [len(re.findall(r"^ +\d+ ━━━ ", epoch, re.MULTILINE)) for epoch in epochs]
     assert sizes[0] == sizes[1] == 4, "the ranked answers"
     assert sizes == sorted(sizes)
-    assert sizes[-1] > sizes[1], "the ladder grows"
+    assert sizes[-1] > sizes[1], "the buffer grows"
     for epoch in epochs[1:]:
         rewards = [float(r) for r in re.findall(r"^ +│ ([+-]\d\.\d\d) ", epoch, re.MULTILINE)]
         assert rewards == sorted(rewards, reverse=True), "best on top"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from ...errors import JudgeError
+from .options import add_options
 from .text import clip
 
 MAX_FAILURES = 20
@@ -30,15 +31,16 @@ class JudgeGone(JudgeError):
     """A run ended early because one group after the other failed."""
 
 
+_OPTIONS = {
+    "--max-failures N": "Stop when N groups in a row failed without an answer of the judge, and "
+    "keep none of them. The same command scores them again. "
+    f"Default {MAX_FAILURES}; 0 never stops.",
+}
+
+
 def add_max_failures(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--max-failures",
-        type=_count,
-        default=MAX_FAILURES,
-        metavar="N",
-        help="Stop when N groups in a row failed without an answer of the judge, and keep none of "
-        f"them: the same command scores them again (default {MAX_FAILURES}; 0 never stops).",
-    )
+    """``--max-failures``, for commands that score many groups."""
+    add_options(parser, _OPTIONS, max_failures={"type": _count, "default": MAX_FAILURES})
 
 
 def _count(text: str) -> int:

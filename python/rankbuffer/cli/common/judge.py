@@ -11,63 +11,46 @@ from ..._options import options as options_of
 from ...errors import ConfigError, JudgeError
 from ...judges import Judge, SimulatedJudge, judge_from_dict
 from ...scorer import Scorer
-from .options import UsageError, option, options, positive
+from .options import REPEATED, UsageError, add_options, option, options, positive
 
 _SIMULATION = [name for name in options_of(SimulatedJudge) if name != "qualities"]
 _OWN_OPTION = {"base_url", "model", "api_key", "api_key_env", "max_concurrency"}
 _OTHERS = [name for name in options_of(Judge) if name not in _OWN_OPTION]
 
 
+_SIM = {
+    "--sim NAME=VALUE,...": "Use the simulated judge, for example with sigma=2,drift=2. Without "
+    f"options it makes no errors. Options: {', '.join(_SIMULATION)}.",
+}
+_OPTIONS = {
+    "--base-url URL": "OpenAI-compatible endpoint, ending in /v1. Repeat it for several with one "
+    "model.",
+    "--model NAME": "Name of the model at the endpoint.",
+    "--api-key-env VARIABLE": "Environment variable that holds the API key (default: no key is "
+    "sent).",
+    "--concurrency N": "Judge requests in flight at most (default 256).",
+    "--judge-option NAME=VALUE": f"Option of rankbuffer.Judge: {', '.join(_OTHERS)}. For example "
+    """timeout=120, or extra_body='{"chat_template_kwargs": {"enable_thinking": false}}'.""",
+    "--seed N": "Seed of the order in which the judge sees responses (default 0).",
+}
+
+
 def add_simulation(parser: argparse._ActionsContainer) -> None:
-    """``--sim``, for commands that can do with the simulated judge."""
-    parser.add_argument(
-        "--sim",
-        type=options,
-        nargs="?",
-        const={},
-        metavar="NAME=VALUE,...",
-        help="Use the simulated judge, for example with sigma=2,drift=2. Without options it makes "
-        f"no errors. Options: {', '.join(_SIMULATION)}.",
-    )
+    """``--sim``, for commands that can use the simulated judge."""
+    add_options(parser, _SIM, sim={"type": options, "nargs": "?", "const": {}})
 
 
 def add_judge(parser: argparse.ArgumentParser) -> None:
     """The options that say which judge to ask."""
     group = parser.add_argument_group("judge", "Give --sim, or --base-url and --model.")
     add_simulation(group)
-    group.add_argument(
-        "--base-url",
-        action="append",
-        metavar="URL",
-        help="OpenAI-compatible endpoint, ending in /v1. Repeat it for several with one model.",
-    )
-    group.add_argument("--model", help="Name of the model at the endpoint.")
-    group.add_argument(
-        "--api-key-env",
-        metavar="VARIABLE",
-        help="Environment variable that holds the API key (default: no key is sent).",
-    )
-    group.add_argument(
-        "--concurrency",
-        type=positive,
-        metavar="N",
-        help="Judge requests in flight at most (default 256).",
-    )
-    group.add_argument(
-        "--judge-option",
-        type=option,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=f"Option of rankbuffer.Judge: {', '.join(_OTHERS)}. For example timeout=120, or "
-        """extra_body='{"chat_template_kwargs": {"enable_thinking": false}}'.""",
-    )
-    group.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="Seed of the order in which the judge sees responses (default 0).",
+    add_options(
+        group,
+        _OPTIONS,
+        base_url={"action": "append"},
+        concurrency={"type": positive},
+        judge_option={"type": option, **REPEATED},
+        seed={"type": int, "default": 0},
     )
 
 

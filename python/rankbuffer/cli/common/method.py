@@ -6,26 +6,19 @@ import argparse
 
 from ...errors import ConfigError
 from ...methods import METHODS, Method, method_from_dict
-from .options import UsageError, option
+from .options import REPEATED, UsageError, add_options, option
+
+_OPTIONS = {
+    "--method NAME": f"Reward method (default rankbuffer): one of {', '.join(METHODS)}.",
+    "--option NAME=VALUE": "Option of the method, such as k0=7. Repeat it for several; "
+    "`rankbuffer methods NAME` lists them.",
+}
 
 
 def add_method(parser: argparse.ArgumentParser) -> None:
     """``--method`` and ``--option``, for commands that use one method."""
-    parser.add_argument(
-        "--method",
-        default="rankbuffer",
-        metavar="NAME",
-        help=f"Reward method (default rankbuffer): one of {', '.join(METHODS)}.",
-    )
-    parser.add_argument(
-        "--option",
-        type=option,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="Option of the method, such as k0=7. Repeat it for several; "
-        "`rankbuffer methods NAME` lists them.",
-    )
+    method, several = {"default": "rankbuffer"}, {"type": option, **REPEATED}
+    add_options(parser, _OPTIONS, method=method, option=several)
 
 
 def method_of(args: argparse.Namespace) -> Method:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from ...errors import RankBufferError
@@ -24,7 +24,6 @@ def add_command(
     commands: Commands,
     name: str,
     run: Callable[[argparse.Namespace], int],
-    *,
     summary: str,
     description: str,
     epilog: str = "",
@@ -39,6 +38,27 @@ def add_command(
     )
     parser.set_defaults(run=run)
     return parser
+
+
+def add_options(
+    parser: argparse._ActionsContainer, helps: Mapping[str, str], **more: Mapping[str, Any]
+) -> None:
+    """Adds options and positional arguments, each with its help text.
+
+    ``"-o --out OUT"`` is an option with a value, ``"--check"`` a switch and ``"GROUPS"``
+    a positional argument. ``more`` has further arguments of ``add_argument`` by the
+    name that the option has in the namespace.
+    """
+    for spec, text in helps.items():
+        flags = [word for word in spec.split() if word.startswith("-")]
+        values = [word for word in spec.split() if not word.startswith("-")]
+        name = flags[-1].lstrip("-").replace("-", "_") if flags else spec.lower()
+        how: dict[str, Any] = {"metavar": values[0]} if values else {"action": "store_true"}
+        parser.add_argument(*(flags or [name]), help=text, **how | dict(more.get(name, {})))
+
+
+REQUIRED = {"required": True}
+REPEATED = {"action": "append", "default": []}
 
 
 def option(text: str) -> tuple[str, Any]:

@@ -11,7 +11,7 @@ from ...methods import METHODS
 from ...replay import find_replay, qualities, read_replay
 from ..common.failures import add_max_failures
 from ..common.judge import add_judge, identity, judge_of
-from ..common.options import Commands, add_command, positive
+from ..common.options import REQUIRED, Commands, add_command, add_options, positive
 from .directory import RunDirectory
 from .methods import check_method, named_methods
 from .plan import Plan
@@ -33,44 +33,28 @@ failed last. The same command scores them. A group that failed earlier in the ru
 stays failed, and is left out of tau and of the anchors and progress by epoch.
 """
 
+_OPTIONS = {
+    "--data REPLAY": "Replay file (.jsonl, or gzipped), or `sample`, which comes with the package.",
+    "--methods LABEL,...": (
+        "Labels of --method-options (default: all of them), or names of methods: "
+        f"{', '.join(METHODS)}."
+    ),
+    "--method-options FILE": 'JSON file: {label: {"method"?: name, option: value, ...}, ...}.',
+    "--epochs N": "Number of epochs; the epochs of the file repeat (default: each once).",
+    "--budget TOKENS": "Judge tokens at which each method stops (default: it scores all groups).",
+    "--out DIR": "Directory for the results.",
+}
+
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "compare", run,
-        summary="run several methods on the same groups with the same judge",
-        description="Runs several methods on the groups of a replay file, with the same judge.",
-        epilog=_EPILOG,
+        "run several methods on the same groups with the same judge",
+        "Runs several methods on the groups of a replay file, with the same judge.",
+        _EPILOG,
     )  # fmt: skip
-    parser.add_argument(
-        "--data",
-        required=True,
-        metavar="REPLAY",
-        help="Replay file (.jsonl, or gzipped). `sample` is the file that comes with the package.",
-    )
-    parser.add_argument(
-        "--methods",
-        metavar="LABEL,...",
-        help="Labels of --method-options (default: all of them), or names of methods: "
-        f"{', '.join(METHODS)}.",
-    )
-    parser.add_argument(
-        "--method-options",
-        metavar="FILE",
-        help='JSON file: {label: {"method"?: name, option: value, ...}, ...}.',
-    )
-    parser.add_argument(
-        "--epochs",
-        type=positive,
-        metavar="N",
-        help="Number of epochs; the epochs of the file repeat (default: each once).",
-    )
-    parser.add_argument(
-        "--budget",
-        type=positive,
-        metavar="TOKENS",
-        help="Judge tokens at which each method stops (default: it scores all groups).",
-    )
-    parser.add_argument("--out", required=True, metavar="DIR", help="Directory for the results.")
+    number = {"type": positive}
+    add_options(parser, _OPTIONS, data=REQUIRED, out=REQUIRED, epochs=number, budget=number)
     add_max_failures(parser)
     add_judge(parser)
 

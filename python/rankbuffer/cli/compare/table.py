@@ -13,9 +13,9 @@ _OPTIONAL = ("cached", "±", "compl.")
 _MOST_LABEL, _FAIR_LABEL, _LEAST_LABEL = 32, 26, 16
 
 _LEGEND = (
-    "prompt, compl., cached: judge tokens; tau: agreement with the qualities, ± standard error; "
-    "bias: how much more than half the first one shown wins; flat: groups without any difference; "
-    "tau and anchors leave failed groups out"
+    "prompt, compl. and cached are judge tokens. tau is the agreement with the qualities, ± its "
+    "standard error. bias is how often the response shown first won, minus one half. flat is the "
+    "share of groups whose rewards are all equal. tau and anchors leave failed groups out."
 )
 
 

@@ -16,7 +16,7 @@ from ...rows import located
 from ...scorer import Scorer
 from ..common.files import check_output, locked, settle
 from ..common.judge import add_judge, identity, judge_of, require_judge
-from ..common.options import Commands, UsageError, add_command
+from ..common.options import REQUIRED, Commands, UsageError, add_command, add_options
 from ..common.progress import Progress
 from ..common.row_log import RowLog
 from .rows import Rows, Task, survey
@@ -33,25 +33,21 @@ OUT.rankbuffer/ keeps the rubrics as they are written. If the run is killed or a
 fails, run the same command again: it asks only for the rubrics that are missing.
 """
 
+_OPTIONS = {
+    "QUERIES": "File of query rows (.jsonl, or gzipped).",
+    "-o --out OUT": "File to write: the rows with rubrics.",
+    "--overwrite": "Also replace the rubrics of rows that have some.",
+}
+
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "rubrics", run,
-        summary="have the judge write rubrics for queries",
-        description="Has the judge write rubrics for queries that have ranked responses.",
-        epilog=_EPILOG,
+        "have the judge write rubrics for queries",
+        "Has the judge write rubrics for queries that have ranked responses.",
+        _EPILOG,
     )  # fmt: skip
-    parser.add_argument(
-        "queries", metavar="QUERIES", help="File of query rows (.jsonl, or gzipped)."
-    )
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="OUT", help="File to write: the rows with rubrics."
-    )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="Also replace the rubrics of rows that have some.",
-    )
+    add_options(parser, _OPTIONS, out=REQUIRED)
     add_judge(parser)
 
 

@@ -16,7 +16,7 @@ from ..common.failures import JudgeGone, Reasons, add_max_failures
 from ..common.files import check_output, locked, settle
 from ..common.judge import add_judge, identity, judge_of, require_judge
 from ..common.method import add_method, method_of
-from ..common.options import Commands, UsageError, add_command
+from ..common.options import REQUIRED, Commands, UsageError, add_command, add_options
 from ..common.row_log import Checkpoint, RowLog
 from .groups import SAMPLE_GROUPS, Survey, find_groups, survey
 from .scoring import Batch, Interrupted, score_all, score_failed_again
@@ -36,36 +36,24 @@ stays failed; --retry-failed scores it again, after all others and with the buff
 they are then. A group that is partial has rewards and is never scored again.
 """
 
+_OPTIONS = {
+    "GROUPS": "File of groups (.jsonl, or gzipped), or `sample`, which comes with the package.",
+    "-o --out OUT": "File of results (.jsonl) to write.",
+    "--data REPLAY": "With --sim: replay file with the qualities. It is `sample` if GROUPS is.",
+    "--retry-failed": "At the end, score the groups again that failed, also in earlier runs.",
+}
+
 
 def add(commands: Commands) -> None:
     parser = add_command(
         commands, "score", run,
-        summary="score groups of responses from a file",
-        description="Scores each group of a file and writes one result for each, in order.",
-        epilog=_EPILOG,
+        "score groups of responses from a file",
+        "Scores each group of a file and writes one result for each, in order.",
+        _EPILOG,
     )  # fmt: skip
-    parser.add_argument(
-        "groups",
-        metavar="GROUPS",
-        help="File of groups (.jsonl, or gzipped). `sample` is the file that comes with the "
-        "package.",
-    )
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="OUT", help="File of results (.jsonl) to write."
-    )
-    add_method(parser)
-    parser.add_argument(
-        "--data",
-        metavar="REPLAY",
-        help="With --sim: the replay file with the quality of each response. It is `sample` "
-        "if the groups are.",
-    )
+    add_options(parser, _OPTIONS, out=REQUIRED)
     add_max_failures(parser)
-    parser.add_argument(
-        "--retry-failed",
-        action="store_true",
-        help="At the end, score the groups again that failed, also in earlier runs.",
-    )
+    add_method(parser)
     add_judge(parser)
 
 
