@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ._encode import eligible, text
-from ._messages import parse_prompt
 from .errors import ConflictError, InputError
-from .rows import QueryRow, parse_query, parse_query_id, query_id_of
+from .rows import QueryRow, parse_prompt, parse_query, parse_query_id, query_id_of
 from .scorer import Scorer
 from .types import GroupResult
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import rankbuffer as rb
-from rankbuffer._messages import parse_prompt
 from rankbuffer.rows import (
     GroupRow,
     QueryRow,
     Response,
     parse_group,
+    parse_prompt,
     parse_query,
     parse_side,
     query_id_of,
@@ -117,7 +117,12 @@ def test_a_group_gives_the_arguments_of_score_group() -> None:
         ({"rubrics": [{"text": "a", "weight": 0}]}, "rubrics[0].weight", "0", "invalid_value"),
         ({"reference": 5}, "reference", "must be a string", "invalid_value"),
         ({"responses": []}, "responses", "at least 1 string", "invalid_value"),
-        ({"responses": ["a", None]}, "responses[1]", "must be a string, got null", "invalid_value"),
+        (
+            {"responses": ["a", None]},
+            "responses[1]",
+            "must be a string, got NoneType",
+            "invalid_value",
+        ),
         ({"eligible": [True]}, "eligible", "each of the 2 responses, got 1", "invalid_value"),
         ({"eligible": [True, "no"]}, "eligible[1]", "true or false", "invalid_value"),
         ({"format_scores": [1, "x"]}, "format_scores[1]", "must be a number", "invalid_value"),

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._encode import eligible
-from .._messages import parse_prompt
-from ..rows import parse_query
+from ..rows import parse_prompt, parse_query
 
 COLUMNS = ("query_id", "rubrics", "ranked", "reference", "eligible", "split")
 """The columns of the dataset that are read, beside the prompt."""

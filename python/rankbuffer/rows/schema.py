@@ -1,0 +1,182 @@
+"""The kinds of rows, and how a mapping becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._encode import eligible, flag, integer, text
+from ..errors import InputError
+from ..types import Rubric
+from .fields import Response, absent, check_known, each, items, number, responses, rubrics
+from .prompt import Prompt, parse_prompt, query_id_of
+
+_QUERY = ("query_id", "query", "rubrics", "ranked", "ranked_responses", "reference")
+_SIDE = ("query_id", "rubrics", "ranked", "reference")
+_OPTIONS = ("eligible", "format_scores", "epoch", "step", "update", "validate", "deadline_ms")
+_GROUP = (*_QUERY, "responses", *_OPTIONS)
+_REPLAY = (*_QUERY, "epochs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryRow:
+    """One query. Lists are empty, and ``query`` is ``""``, where the row does not give them."""
+
+    query_id: str
+    query: Prompt = ""
+    rubrics: list[Rubric] = field(default_factory=list)
+    ranked: list[Response] = field(default_factory=list)
+    reference: str | None = None
+
+    def texts(self) -> list[str]:
+        """The ranked responses as texts, best first."""
+        return [response.text for response in self.ranked]
+
+    def content(self) -> dict[str, Any]:
+        """The query as arguments of `Scorer.create_buffer`, without what the row leaves out."""
+        given = {"query": self.query, "rubrics": self.rubrics, "ranked": self.texts()}
+        return {name: value for name, value in given.items() if value}
+
+    def differs(self, other: QueryRow) -> str | None:
+        """The first field that this row gives and in which the other has something else."""
+        for name in ("query", "rubrics", "ranked", "reference"):
+            mine = getattr(self, name)
+            if mine and mine != getattr(other, name):
+                return name
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRow(QueryRow):
+    """One group of responses. ``options`` are further arguments of `Scorer.score_group`."""
+
+    responses: list[str]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        """The row as arguments of `Scorer.score_group`."""
+        given: dict[str, Any] = {"query_id": self.query_id, "responses": self.responses}
+        if self.reference is not None:
+            given["reference"] = self.reference
+        return given | self.content() | self.options
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayRow(QueryRow):
+    """One query with its rollouts: ``epochs[e]`` are those of epoch ``e``."""
+
+    epochs: list[list[Response]]
+
+    def responses(self) -> list[Response]:
+        """Every response: the ranked ones, then those of the epochs."""
+        return [*self.ranked, *(response for epoch in self.epochs for response in epoch)]
+
+
+def parse_query(
+    row: Mapping[str, Any],
+    *,
+    query: Prompt | None = None,
+    where: str = "",
+    closed: bool = True,
+) -> QueryRow:
+    """A query row.
+
+    ``query``
+        The query, where it does not stand in the row: a trainer's prompt.
+    ``where``
+        What the names of fields in errors begin with, such as ``"extra_info."``.
+    ``closed``
+        Whether a field of another name is an InputError. False for tables that
+        others share, such as verl's ``extra_info``.
+    """
+    known = _QUERY if closed else None
+    return QueryRow(**_query(row, known, ("query",), where=where, query=query))
+
+
+def parse_group(row: Mapping[str, Any]) -> GroupRow:
+    """A group row. Its ``query`` may be missing, `read_groups` says where it must not."""
+    common = _query(row, _GROUP, ("query_id",))
+    responses = [
+        text(value, f"responses[{i}]")
+        for i, value in enumerate(items(row.get("responses"), "responses"))
+    ]
+    if not responses:
+        raise InputError("must be a list of at least 1 string", "responses")
+    readers: dict[str, Callable[[Any, str], Any]] = {
+        "eligible": lambda value, at: each(value, at, len(responses), eligible),
+        "format_scores": lambda value, at: each(value, at, len(responses), number),
+        "epoch": integer,
+        "step": integer,
+        "update": flag,
+        "validate": flag,
+        "deadline_ms": number,
+    }
+    given = {n: read(row[n], n) for n, read in readers.items() if not absent(row.get(n))}
+    if "deadline_ms" in given:
+        given["deadline"] = given.pop("deadline_ms") / 1000
+    return GroupRow(**common, responses=responses, options=given)
+
+
+def parse_replay(row: Mapping[str, Any]) -> ReplayRow:
+    """A replay row."""
+    ranked = "ranked" if "ranked" in row else "ranked_responses"
+    common = _query(row, _REPLAY, ("query_id", "query", ranked, "epochs"))
+    epochs = [
+        responses(rollouts, f"epochs[{e}]")
+        for e, rollouts in enumerate(items(row["epochs"], "epochs"))
+    ]
+    if not epochs:
+        raise InputError("must hold at least 1 epoch", "epochs")
+    for e, rollouts in enumerate(epochs):
+        if not rollouts:
+            raise InputError("must hold at least 1 response", f"epochs[{e}]")
+    return ReplayRow(**common, epochs=epochs)
+
+
+def parse_side(row: Mapping[str, Any]) -> QueryRow:
+    """A row of a side file, which says more of a query that stands elsewhere."""
+    return QueryRow(**_query(row, _SIDE, ("query_id",)))
+
+
+def parse_query_id(value: Any, where: str = "query_id") -> str | None:
+    """A query id, None if it is not given."""
+    if absent(value) or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f"must be a string, got {type(value).__name__}", where)
+    return str(value)
+
+
+def _query(
+    row: Mapping[str, Any],
+    known: Collection[str] | None,
+    required: Collection[str],
+    *,
+    where: str = "",
+    query: Prompt | None = None,
+) -> dict[str, Any]:
+    """The fields of a QueryRow, once those that are required are there."""
+    check_known(row, known, where)
+    query_id = parse_query_id(row.get("query_id"), where + "query_id")
+    if "query_id" in required and query_id is None:
+        raise InputError("missing", where + "query_id", code="missing_field")
+    for name in required:
+        if row.get(name) is None and query is None:
+            raise InputError("missing", where + name, code="missing_field")
+    if query is None:
+        given = row.get("query") or ""
+        query = parse_prompt(given, where + "query") if given or "query" in required else ""
+    ranked = "ranked_responses" if "ranked_responses" in row else "ranked"
+    if ranked == "ranked_responses" and "ranked" in row:
+        raise InputError("give ranked or ranked_responses, not both", where + "ranked")
+    reference = row.get("reference")
+    if absent(reference) or reference == "":
+        reference = None
+    return {
+        "query_id": query_id or query_id_of(query),
+        "query": query,
+        "rubrics": rubrics(row.get("rubrics"), where + "rubrics"),
+        "ranked": responses(row.get(ranked), where + ranked),
+        "reference": None if reference is None else text(reference, where + "reference"),
+    }
