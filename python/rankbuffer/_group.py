@@ -13,6 +13,7 @@ from ._encode import (
     flags,
     integer,
     milliseconds,
+    number,
     numbers,
     query,
     rubrics,
@@ -124,6 +125,15 @@ class OpenOptions(GroupOptions, total=False):
     ]
 
 
+class ResponseOptions(TypedDict, total=False):
+    """What a response of an open group may come with."""
+
+    eligible: Annotated[bool | None, "False: it is treated as an empty one", Field(flag)]
+    format_score: Annotated[
+        SupportsFloat | None, "in 0..1, instead of the method's format_check", Field(number)
+    ]
+
+
 @cache
 def _fields(kind: type) -> dict[str, Field]:
     return {name: option.metadata[0] for name, option in options(kind).items()}
@@ -131,15 +141,24 @@ def _fields(kind: type) -> dict[str, Field]:
 
 def document(query_id: Any, given: Mapping[str, Any], kind: type = QueryOptions) -> dict[str, Any]:
     """A query or a group as the library takes it: what was given, and no more."""
-    out: dict[str, Any] = {"query_id": text(query_id, "query_id")}
-    known = _fields(kind)
+    return {"query_id": text(query_id, "query_id")} | _written(given, kind)
+
+
+def _written(given: Mapping[str, Any], kind: type, where: str = "") -> dict[str, Any]:
+    known, out = _fields(kind), {}
     for name, value in given.items():
         if name not in known:
             raise TypeError(f"unexpected keyword argument {name!r}, known are {', '.join(known)}")
         field = known[name]
         if value is not None or field.default is not None:
-            out[field.name or name] = field.write(value, name)
+            out[field.name or name] = field.write(value, f"{where}{name}")
     return out
+
+
+def response(value: str, given: Mapping[str, Any], where: str) -> bytes:
+    """One response of an open group as JSON."""
+    fields = {"text": text(value, where)} | _written(given, ResponseOptions, f"{where}.")
+    return encode(fields, where)
 
 
 def group(query_id: str, responses: Iterable[str], given: Mapping[str, Any]) -> bytes:

@@ -11,10 +11,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _ffi
-from ._encode import encode, flag, integer, number, text
+from ._encode import integer
+from ._group import ResponseOptions, response
+from ._options import taking
 from ._pump import Pending, Pump
 from .errors import ClosedError, InputError, RankBufferError, RankBufferWarning
 from .types import GroupResult
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # in typing from Python 3.11
 
 _MAX_EXPECTED = 2**31 - 1
 
@@ -49,13 +54,11 @@ class _Feed:
         """
         self._pending.stop()
 
-    def _add(
-        self, response: str, index: int | None, eligible: bool | None, format_score: float | None
-    ) -> int:
+    def _add(self, text: str, index: int | None, options: ResponseOptions) -> int:
         handle = self._pump.handle()
         place = self._take(index)
         try:
-            body = _response(f"responses[{place}]", response, eligible, format_score)
+            body = response(text, options, f"responses[{place}]")
             _ffi.library().group_add(handle, self._pending.ticket, place, body)
         except ClosedError:
             # Too late, which is nobody's mistake: the deadline has passed. The place
@@ -102,36 +105,24 @@ class _Feed:
             _ffi.library().group_close(self._pump.handle(), self._pending.ticket)
 
 
-def _response(
-    where: str, response: str, eligible: bool | None, format_score: float | None
-) -> bytes:
-    body: dict[str, Any] = {"text": text(response, where)}
-    if eligible is not None:
-        body["eligible"] = flag(eligible, f"{where}.eligible")
-    if format_score is not None:
-        body["format_score"] = number(format_score, f"{where}.format_score")
-    return encode(body, where)
-
-
 class Group(_Feed):
     """An open group of plain code; safe to feed from several threads."""
 
+    @taking(ResponseOptions)
     def add(
-        self,
-        response: str,
-        index: int | None = None,
-        *,
-        eligible: bool | None = None,
-        format_score: float | None = None,
+        self, response: str, index: int | None = None, **options: Unpack[ResponseOptions]
     ) -> int:
-        """Hands one response over and returns its place at once.
+        """Adds a response and returns its place in the result at once.
 
-        Judging starts right away where the method can. ``index`` is the response's
-        place in the result, by default the first that is free. InputError leaves the
-        place free and the group as it was. A response that comes after the deadline
-        is left out.
+        ``response``
+            The text. It is judged at once if the method allows.
+        ``index``
+            Its place in the result, from 0; by default the first that is free.
+
+        InputError names what is wrong with the response, which is not added then. A
+        response that comes after the deadline is left out.
         """
-        return self._add(response, index, eligible, format_score)
+        return self._add(response, index, options)
 
     def _finish(self) -> None:
         self._close()
@@ -147,28 +138,20 @@ class AsyncGroup(_Feed):
         super().__init__(pump, pending, expected)
         self._block = None if block is None else weakref.ref(block)
 
+    @taking(ResponseOptions)
     def add(
-        self,
-        response: str,
-        index: int | None = None,
-        *,
-        eligible: bool | None = None,
-        format_score: float | None = None,
+        self, response: str, index: int | None = None, **options: Unpack[ResponseOptions]
     ) -> Coroutine[Any, Any, float]:
-        """Hands one response over; await what it returns for the reward of it.
+        """Adds a response, as ``Group.add``; await what it returns for the response's reward.
 
-        The response is in the group when this returns, so that a block may end
-        before the tasks it made have run. The reward is there when the whole group
-        is done: whoever awaits it before adding the next response waits for ever,
-        or for the deadline. ``asyncio.gather(*(group.add(t) for t in texts))`` is the
-        short way for texts that are there already.
-
-        ``index`` is the response's place in the result, by default the first that is
-        free. InputError leaves the place free and the group as it was. A response
-        that comes after the deadline is left out, and its reward is the mean of the
-        others. Cancelling the wait leaves the response in the group.
+        The response is in the group when this returns. The reward is there when the whole
+        group is done: do not await it before the other responses are added, or the wait
+        lasts until the deadline. For texts that are all there,
+        ``asyncio.gather(*(group.add(t) for t in texts))`` is the short way. Cancelling the
+        wait leaves the response in the group. The reward of a response that comes after
+        the deadline is the mean of the others.
         """
-        place = self._add(response, index, eligible, format_score)
+        place = self._add(response, index, options)
         return _Reward(lambda: self._reward(place))
 
     async def _reward(self, place: int) -> float:
@@ -192,16 +175,12 @@ class AsyncGroup(_Feed):
             and len(asyncio.all_tasks()) == 1
         )
 
+    @taking(ResponseOptions)
     def add_nowait(
-        self,
-        response: str,
-        index: int | None = None,
-        *,
-        eligible: bool | None = None,
-        format_score: float | None = None,
+        self, response: str, index: int | None = None, **options: Unpack[ResponseOptions]
     ) -> int:
-        """``add`` for those who do not want the reward: returns the response's place."""
-        return self._add(response, index, eligible, format_score)
+        """Adds a response and returns its place, as ``Group.add``."""
+        return self._add(response, index, options)
 
     async def wait(self) -> GroupResult:
         """The result, once the group is done: with its last response, or after the block."""
