@@ -15,35 +15,13 @@ import rankbuffer as rb
 
 Build = Callable[..., rb.Scorer]
 
-NAMES = {
-    "rankbuffer": rb.RankBuffer,
-    "scr": rb.SCR,
-    "agr": rb.AGR,
-    "prc": rb.PRC,
-    "genrm": rb.GenRM,
-    "tournament": rb.Tournament,
-    "arena": rb.Arena,
-    "pairwise": rb.Pairwise,
-    "pointwise": rb.Pointwise,
-    "gdpo": rb.GDPO,
-    "implicit": rb.Implicit,
-    "explicit": rb.Explicit,
-    "winrate": rb.WinRate,
-    "listwise": rb.Listwise,
-}
-
-
-def test_registry() -> None:
-    assert rb.METHODS == NAMES
-
-
 def test_a_method_has_one_name() -> None:
     assert [kind.__name__.lower() for kind in rb.METHODS.values()] == list(rb.METHODS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", rb.METHODS)
 def test_method_as_value(name: str) -> None:
-    method = NAMES[name]()
+    method = rb.METHODS[name]()
     assert method.to_json()["name"] == name
     assert rb.method_from_dict(method.to_json()) == method
     assert pickle.loads(pickle.dumps(method)) == method
@@ -54,7 +32,7 @@ def test_method_as_value(name: str) -> None:
     assert method.format_weight == (1.0 if name in one else 0.2)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", rb.METHODS)
 def test_library_knows_every_method_and_option(name: str, build: Build) -> None:
     """All options are sent, those that default to None with a value that fits."""
     fit: dict[str, Any] = {
@@ -65,12 +43,12 @@ def test_library_knows_every_method_and_option(name: str, build: Build) -> None:
         "anchors": ["better", "worse"],
         "round_weights": [1, 0.5],
     }
-    method = NAMES[name]()
+    method = rb.METHODS[name]()
     for field in dataclasses.fields(method):
         if getattr(method, field.name) is None:
             method = dataclasses.replace(method, **{field.name: fit[field.name]})
     build(method).close()
-    build(NAMES[name]()).close()
+    build(rb.METHODS[name]()).close()
 
 
 @pytest.mark.parametrize(

@@ -31,3 +31,10 @@ def test_options_and_defaults_are_those_of_the_core(name: str) -> None:
         f"python/rankbuffer/methods.py: {kind.__name__} and core/rank/methods/{name}.go differ"
     )
     assert kind.needs_group == CORE[name]["needs_group"], f"{kind.__name__}.needs_group"
+
+
+@pytest.mark.parametrize("name", sorted(rb.METHODS))
+def test_every_class_is_exported(name: str) -> None:
+    kind = rb.METHODS[name]
+    assert kind.__name__ in rb.__all__, f"python/rankbuffer/__init__.py: {kind.__name__} is missing"
+    assert getattr(rb, kind.__name__) is kind

@@ -153,7 +153,7 @@ def test_links_lead_somewhere() -> None:
 def test_the_table_of_methods_is_that_of_the_command() -> None:
     assert {row[0]: row[1] for row in pages.table(API, "name")} == {
         name: kind.calls for name, kind in rb.METHODS.items()
-    }
+    }, f"the table of methods in {API} is not that of the command"
 
 
 def test_the_options_it_names_exist() -> None:

@@ -85,7 +85,7 @@ func TestFormatWeights(t *testing.T) {
 	for _, row := range Rows() {
 		c := method(t, `{"name": "`+row.Name+`"}`).Shared()
 		if c.FormatWeight != want[row.Name] || c.Name != row.Name || !c.Dedupe || c.FormatCheck != "" {
-			t.Errorf("%s: %+v, want format weight %v", row.Name, c, want[row.Name])
+			t.Errorf("%s: %+v, want the format weight that is stated in this test, %v", row.Name, c, want[row.Name])
 		}
 	}
 }

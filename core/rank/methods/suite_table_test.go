@@ -216,7 +216,7 @@ func shuffled(r *rand.Rand, responses []rank.Response) []rank.Response {
 func everyMethod(t *testing.T, test func(t *testing.T, want trait)) {
 	for _, row := range Rows() {
 		if len(suite[row.Name]) == 0 {
-			t.Errorf("method %s is registered but not in the suite", row.Name)
+			t.Errorf("method %s is registered, but suite in suite_table_test.go does not say what it must do", row.Name)
 		}
 		for _, want := range suite[row.Name] {
 			want.name = row.Name
