@@ -23,14 +23,6 @@ type segment struct {
 	emptyLine string
 }
 
-// literals appends the template's own texts, which the tag must not occur in.
-func (t template) literals(to []string) []string {
-	for _, s := range t {
-		to = append(to, s.literal)
-	}
-	return to
-}
-
 const noConditions = "{{if}} and {{end}} are not supported, delete them. {{lookahead}} as a paragraph of its own " +
 	"brings its heading along and shows nothing when there are no upcoming rollouts"
 

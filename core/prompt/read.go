@@ -147,33 +147,14 @@ func (d *Document) place(t Text) error {
 // agree checks that what was found is what the preamble announced, and what its
 // kind takes, so that a reader can index without fear.
 func (d *Document) agree(h header) error {
-	s, anchors := kinds[d.Kind], h.anchors
-	if s.anchorIDs {
-		anchors = 0 // shown by id only
+	s, shown := kinds[d.Kind], h
+	shown.candidates, shown.lookahead, shown.ranked = len(d.Candidates), len(d.Lookahead), len(d.Ranked)
+	if !s.anchorIDs {
+		shown.anchors = len(d.Anchors)
 	}
-	for _, n := range []struct {
-		name      string
-		want, got int
-	}{
-		{"anchors", anchors, len(d.Anchors)}, {"candidates", h.candidates, len(d.Candidates)},
-		{"lookahead", h.lookahead, len(d.Lookahead)}, {"ranked", h.ranked, len(d.Ranked)},
-	} {
-		if n.want != n.got {
-			return fmt.Errorf("%d %s announced, %d shown", n.want, n.name, n.got)
-		}
+	if shown != h {
+		return fmt.Errorf("announced %q, shown %q", h, shown)
 	}
-	shown := counts{anchors: h.anchors, candidates: h.candidates, ranked: h.ranked, winners: h.winners}
-	if d.Rubrics != "" {
-		shown.rubrics = 1
-	}
-	if err := shown.check(d.Kind); err != nil {
-		return err
-	}
-	if err := checkQuery(d.Query); err != nil {
-		return err
-	}
-	if s.shows("order") {
-		return checkOrder(d.Order, h.anchors, h.candidates, h.keep)
-	}
-	return nil
+	rubrics := min(len(d.Rubrics), 1)
+	return contents{d.Query, rubrics, h.anchors, h.candidates, h.ranked, d.Order, h.keep, h.winners}.check(d.Kind)
 }

@@ -18,207 +18,155 @@ func (t *Templates) Render(kind Kind, v Vars) ([]Message, error) {
 	if err := v.check(kind); err != nil {
 		return nil, err
 	}
-	r := newRendering(kind, v)
-	tpl := t.of(kind)
-	fixed := tpl.literals(r.enclosed())
-	r.header.tag = pickTag(r.stable(), fixed)
-	var b strings.Builder
-	b.Grow(roomFor(fixed))
-	r.write(&b, tpl)
-	return []Message{{Role: "system", Content: r.header.preamble()}, {Role: "user", Content: b.String()}}, nil
-}
-
-// roomFor estimates what a message of these texts takes with its markers, so
-// that tens of kilobytes are not copied again and again as it grows.
-func roomFor(texts []string) int {
-	const markers = 48
-	n := 0
-	for _, text := range texts {
-		n += len(text) + markers
+	s, tpl := kinds[kind], t.of(kind)
+	v = s.only(v)
+	parts := s.parts(v)
+	var fixed []string // what the tag must not occur in
+	room := 0          // an estimate of the message, so that it is not copied as it grows
+	for _, seg := range tpl {
+		fixed = append(fixed, seg.literal)
+		room += len(seg.literal)
 	}
-	return n
+	for _, name := range s.required {
+		for _, text := range parts[name].texts {
+			fixed = append(fixed, text.Body)
+			room += len(text.Body) + 48 // and its markers
+		}
+	}
+	h := header{kind: kind, tag: pickTag(s.stable(kind, v), fixed), anchors: len(v.Anchors), candidates: len(v.Candidates),
+		lookahead: len(v.Lookahead), keep: v.Keep, winners: v.Winners, ranked: len(v.Ranked)}
+	var b strings.Builder
+	b.Grow(room)
+	for _, seg := range tpl {
+		b.WriteString(seg.literal)
+		p := parts[seg.variable]
+		p.write(&b, h.tag)
+		if len(p.texts) > 0 {
+			b.WriteString(seg.emptyLine)
+		}
+	}
+	return []Message{{Role: "system", Content: h.preamble()}, {Role: "user", Content: b.String()}}, nil
 }
 
-// rendering is one request while it is written.
-type rendering struct {
-	header  header
-	shape   shape
-	vars    Vars
-	rubrics string // the section's text, between its markers
-	order   string
-}
-
-func newRendering(kind Kind, v Vars) rendering {
-	s := kinds[kind]
-	r := rendering{header: header{kind: kind}, shape: s, vars: v}
+// only is v without what requests of the kind do not show.
+func (s shape) only(v Vars) Vars {
+	shown := Vars{Query: v.Query}
 	if s.showsRubrics() {
-		r.rubrics = rubricList(v.Rubrics)
+		shown.Rubrics = v.Rubrics
 	}
 	if s.shows("anchors") {
-		r.header.anchors = len(v.Anchors)
+		shown.Anchors = v.Anchors
 	}
 	if s.candidates != none {
-		r.header.candidates = len(v.Candidates)
-	}
-	if s.shows("lookahead") {
-		r.header.lookahead = len(v.Lookahead)
-	}
-	if s.shows("keep") {
-		r.header.keep = v.Keep
+		shown.Candidates = v.Candidates
 	}
 	if s.shows("order") {
-		r.order = strings.Join(v.Order, " ")
+		shown.Order, shown.Lookahead, shown.Keep = v.Order, v.Lookahead, v.Keep
 	}
 	if s.shows("winners") {
-		r.header.winners = v.Winners
+		shown.Winners = v.Winners
 	}
 	if s.shows("ranked") {
-		r.header.ranked = len(v.Ranked)
+		shown.Ranked = v.Ranked
 	}
-	if s.anchorIDs {
-		r.vars.Anchors = nil // their text must not leak into a request, its tag included
-	}
-	return r
-}
-
-// rubricList numbers the rubrics from 1: "1. [weight=5] text".
-func rubricList(rubrics []query.Rubric) string {
-	var b strings.Builder
-	for i, rubric := range rubrics {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "%d. [weight=%s] %s", i+1, strconv.FormatFloat(rubric.Weight, 'g', -1, 64), rubric.Text)
-	}
-	return b.String()
+	return shown
 }
 
 // stable lists what the requests that should share a prefix have in common. The
 // calls for one rubric at a time share query and candidate and show the rubric
 // last, so it stays out there.
-func (r *rendering) stable() []string {
-	texts := []string{string(r.header.kind)}
-	texts = append(texts, r.vars.Query.Text)
-	for _, m := range r.vars.Query.Messages {
+func (s shape) stable(kind Kind, v Vars) []string {
+	texts := []string{string(kind), v.Query.Text}
+	for _, m := range v.Query.Messages {
 		texts = append(texts, m.Role, m.Content)
 	}
-	if !r.shape.shows("rubric") {
-		texts = append(texts, r.rubrics)
+	if !s.shows("rubric") {
+		texts = append(texts, rubricList(v.Rubrics))
 	}
-	if r.shape.shows("anchors") {
-		texts = append(texts, r.vars.Anchors...)
-	}
-	return texts
-}
-
-// enclosed lists every text the tag must not occur in.
-func (r *rendering) enclosed() []string {
-	texts := append(r.stable(), r.order)
-	if r.shape.shows("rubric") {
-		texts = append(texts, r.rubrics)
-	}
-	if r.shape.candidates != none {
-		texts = append(texts, r.vars.Candidates...)
-	}
-	if r.shape.shows("lookahead") {
-		texts = append(texts, r.vars.Lookahead...)
-	}
-	if r.shape.shows("ranked") {
-		texts = append(texts, r.vars.Ranked...)
+	if !s.anchorIDs {
+		texts = append(texts, v.Anchors...)
 	}
 	return texts
 }
 
-func (r *rendering) write(b *strings.Builder, tpl template) {
-	for _, s := range tpl {
-		b.WriteString(s.literal)
-		r.variable(b, s.variable)
-		if r.header.lookahead > 0 {
-			b.WriteString(s.emptyLine)
-		}
-	}
+// part is what stands for one variable: plain text, then texts between markers.
+type part struct {
+	plain string
+	texts []Text
 }
 
-// variable writes what stands for one {{name}}.
-func (r *rendering) variable(b *strings.Builder, name string) {
-	v, tag := r.vars, r.header.tag
-	switch name {
-	case "query":
-		r.query(b)
-	case "rubrics", "rubric":
-		writeBlock(b, "RUBRICS", tag, r.rubrics)
-	case "anchors":
-		if r.shape.anchorIDs {
-			writeIDs(b, r.header.anchors)
-			return
-		}
-		r.list(b, v.Anchors, anchorID)
-	case "candidate", "candidates":
-		r.list(b, v.Candidates, r.shape.candidateID)
-	case "lookahead":
-		if len(v.Lookahead) > 0 {
-			b.WriteString(lookaheadHeading)
-		}
-		r.list(b, v.Lookahead, lookaheadID)
-	case "ranked":
-		r.list(b, v.Ranked, rankedID)
-	case "order":
-		writeBlock(b, "ORDER", tag, r.order)
-	case "k":
-		b.WriteString(strconv.Itoa(r.header.anchors))
-	case "last":
-		b.WriteString(strconv.Itoa(r.header.anchors - 1))
-	case "n":
-		b.WriteString(strconv.Itoa(r.header.candidates + r.header.ranked)) // no kind has both
-	case "keep":
-		b.WriteString(strconv.Itoa(r.header.keep))
-	case "winners":
-		b.WriteString(strconv.Itoa(r.header.winners))
-	case "candidate_ids":
-		writeCandidateIDs(b, len(v.Candidates))
-	}
-}
-
-func (r *rendering) query(b *strings.Builder) {
-	if len(r.vars.Query.Messages) == 0 {
-		writeBlock(b, "QUERY", r.header.tag, r.vars.Query.Text)
-		return
-	}
-	for i, m := range r.vars.Query.Messages {
+func (p part) write(b *strings.Builder, tag string) {
+	b.WriteString(p.plain)
+	for i, text := range p.texts {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		writeBlock(b, queryID(i, m.Role), r.header.tag, m.Content)
+		writeBlock(b, text.ID, tag, text.Body)
 	}
 }
 
-func (r *rendering) list(b *strings.Builder, texts []string, id func(int) string) {
+// parts gives every variable what stands for it.
+func (s shape) parts(v Vars) map[string]part {
+	number := func(n int) part { return part{plain: strconv.Itoa(n)} }
+	rubrics := part{texts: []Text{{"RUBRICS", rubricList(v.Rubrics)}}}
+	candidates := marked(v.Candidates, s.candidateID)
+	anchors := marked(v.Anchors, anchorID)
+	if s.anchorIDs {
+		anchors = part{plain: "[" + enumerate(len(v.Anchors), anchorID, "]\n[") + "]"}
+	}
+	lookahead := marked(v.Lookahead, lookaheadID)
+	if len(v.Lookahead) > 0 {
+		lookahead.plain = lookaheadHeading
+	}
+	return map[string]part{
+		"query":         queryPart(v.Query),
+		"rubrics":       rubrics,
+		"rubric":        rubrics,
+		"anchors":       anchors,
+		"k":             number(len(v.Anchors)),
+		"last":          number(len(v.Anchors) - 1),
+		"candidate":     candidates,
+		"candidates":    candidates,
+		"candidate_ids": {plain: "[" + enumerate(len(v.Candidates), strconv.Itoa, ", ") + "]"},
+		"n":             number(len(v.Candidates) + len(v.Ranked)), // no kind has both
+		"order":         {texts: []Text{{"ORDER", strings.Join(v.Order, " ")}}},
+		"lookahead":     lookahead,
+		"keep":          number(v.Keep),
+		"winners":       number(v.Winners),
+		"ranked":        marked(v.Ranked, rankedID),
+	}
+}
+
+func marked(texts []string, id func(int) string) (p part) {
 	for i, text := range texts {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		writeBlock(b, id(i), r.header.tag, text)
+		p.texts = append(p.texts, Text{id(i), text})
 	}
+	return p
 }
 
-// writeIDs lists anchors by id only, worst first.
-func writeIDs(b *strings.Builder, n int) {
-	for i := range n {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString("[" + anchorID(i) + "]")
+func queryPart(q query.Prompt) (p part) {
+	if len(q.Messages) == 0 {
+		return part{texts: []Text{{"QUERY", q.Text}}}
 	}
+	for i, m := range q.Messages {
+		p.texts = append(p.texts, Text{queryID(i, m.Role), m.Content})
+	}
+	return p
 }
 
-// writeCandidateIDs writes the candidates' numbers as a JSON list: [0, 1, 2].
-func writeCandidateIDs(b *strings.Builder, n int) {
-	b.WriteByte('[')
-	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Itoa(i))
+// rubricList numbers the rubrics from 1: "1. [weight=5] text".
+func rubricList(rubrics []query.Rubric) string {
+	return enumerate(len(rubrics), func(i int) string {
+		r := rubrics[i]
+		return fmt.Sprintf("%d. [weight=%s] %s", i+1, strconv.FormatFloat(r.Weight, 'g', -1, 64), r.Text)
+	}, "\n")
+}
+
+// enumerate joins what name gives for 0 to n-1.
+func enumerate(n int, name func(int) string, between string) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = name(i)
 	}
-	b.WriteByte(']')
+	return strings.Join(names, between)
 }

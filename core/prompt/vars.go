@@ -30,33 +30,29 @@ type Vars struct {
 }
 
 func (v Vars) check(kind Kind) error {
-	s, ok := kinds[kind]
-	if !ok {
+	if _, ok := kinds[kind]; !ok {
 		return fault.New(fault.Internal, "", "unknown kind %q of judge call", kind)
 	}
-	if err := checkQuery(v.Query); err != nil {
-		return err
-	}
-	shown := counts{len(v.Rubrics), len(v.Anchors), len(v.Candidates), len(v.Ranked), v.Winners}
-	if err := shown.check(kind); err != nil {
-		return err
-	}
-	if s.shows("order") {
-		return checkOrder(v.Order, len(v.Anchors), len(v.Candidates), v.Keep)
-	}
-	return nil
+	return contents{v.Query, len(v.Rubrics), len(v.Anchors), len(v.Candidates), len(v.Ranked), v.Order, v.Keep, v.Winners}.check(kind)
 }
 
-// counts is how many of each a request shows, and asks for.
-type counts struct{ rubrics, anchors, candidates, ranked, winners int }
+// contents is what a request shows, and how much of it.
+type contents struct {
+	query                                query.Prompt
+	rubrics, anchors, candidates, ranked int
+	order                                []string
+	keep, winners                        int
+}
 
 // check holds what is given to render and what is read back to the same rules.
-func (c counts) check(kind Kind) error {
+func (c contents) check(kind Kind) error {
 	s := kinds[kind]
 	wrong := func(field, need string, got int) error {
 		return fault.New(fault.InvalidValue, field, "a call of kind %s needs %s, got %d", kind, need, got)
 	}
 	switch {
+	case c.query.Empty():
+		return fault.New(fault.MissingField, "query", "must not be empty")
 	case s.shows("rubric") && c.rubrics != 1:
 		return wrong("rubrics", "exactly 1", c.rubrics)
 	case s.shows("rubrics") && c.rubrics == 0:
@@ -74,34 +70,32 @@ func (c counts) check(kind Kind) error {
 	case s.shows("winners") && (c.winners < 1 || c.winners > c.candidates):
 		return wrong("winners", fmt.Sprintf("1 to %d", c.candidates), c.winners)
 	}
-	return nil
-}
-
-func checkQuery(q query.Prompt) error {
-	if q.Empty() {
-		return fault.New(fault.MissingField, "query", "must not be empty")
+	if s.shows("order") {
+		if err := c.checkOrder(); err != nil {
+			return err
+		}
 	}
-	return q.CheckRoles()
+	return c.query.CheckRoles()
 }
 
 // checkOrder wants every id of the manager's order to be one of those shown,
 // and the number to keep to be within them.
-func checkOrder(order []string, anchors, candidates, keep int) error {
-	shown := make(map[string]bool, anchors+candidates)
-	for i := range anchors {
+func (c contents) checkOrder() error {
+	shown := map[string]bool{}
+	for i := range c.anchors {
 		shown[anchorID(i)] = true
 	}
-	for i := range candidates {
+	for i := range c.candidates {
 		shown[rolloutID(i)] = true
 	}
-	for i, id := range order {
+	for i, id := range c.order {
 		if !shown[id] {
 			return fault.New(fault.InvalidValue, fmt.Sprintf("order[%d]", i), "%q is not shown, or listed twice", id)
 		}
 		delete(shown, id)
 	}
-	if keep < 1 || keep > len(order) {
-		return fault.New(fault.InvalidValue, "keep", "must be 1 to %d, the ids of the order, got %d", len(order), keep)
+	if c.keep < 1 || c.keep > len(c.order) {
+		return fault.New(fault.InvalidValue, "keep", "must be 1 to %d, the ids of the order, got %d", len(c.order), c.keep)
 	}
 	return nil
 }

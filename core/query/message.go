@@ -97,62 +97,54 @@ func (p *Prompt) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// toolCall is one entry of "tool_calls", as chat APIs nest it and as chat
-// templates take it.
-type toolCall struct {
-	named
-	Function *named `json:"function"`
+// chatMessage is a message as it is written. Every field may be null.
+type chatMessage struct {
+	Role      *string         `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls []toolCall      `json:"tool_calls"`
 }
 
-type named struct {
+// toolCall is nested in "function" by chat APIs, and flat for chat templates.
+type toolCall struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // an object, or a string that holds one
+	Function  *toolCall       `json:"function"`
 }
 
 func readMessage(data []byte) (m Message, hasText bool, err error) {
-	var given struct {
-		Role    *string         `json:"role"`
-		Content json.RawMessage `json:"content"`
-		Calls   []toolCall      `json:"tool_calls"`
+	var given chatMessage
+	if err := decode(data, &given, `{"role", "content"}`); err != nil {
+		return m, false, err
 	}
-	if err := json.Unmarshal(data, &given); err != nil {
-		return m, false, mistyped(err, `{"role", "content"}`)
-	}
+	const missing = `missing; a message is {"role", "content"}`
 	switch {
 	case given.Role == nil:
-		return m, false, fault.New(fault.MissingField, "role", "missing; a message is {\"role\", \"content\"}")
-	case given.Content == nil && len(given.Calls) == 0:
-		return m, false, fault.New(fault.MissingField, "content", "missing; a message is {\"role\", \"content\"}")
+		return m, false, fault.New(fault.MissingField, "role", missing)
+	case given.Content == nil && given.ToolCalls == nil:
+		return m, false, fault.New(fault.MissingField, "content", missing)
 	}
 	lines, hasText, err := contentLines(given.Content)
-	if err != nil {
-		return m, false, fault.In("content", err)
-	}
-	for _, call := range given.Calls {
+	for _, call := range given.ToolCalls {
 		lines = append(lines, call.String())
-		hasText = true
 	}
-	return Message{Role: *given.Role, Content: strings.Join(lines, "\n")}, hasText, nil
+	return Message{Role: *given.Role, Content: strings.Join(lines, "\n")}, hasText || len(given.ToolCalls) > 0, err
 }
 
 // contentLines is a message's content in the parts that are joined.
 func contentLines(data json.RawMessage) (lines []string, hasText bool, err error) {
-	if len(data) == 0 || data[0] == 'n' || string(data) == `""` { // null, or no text
+	parts := []json.RawMessage{data}
+	switch {
+	case data == nil || string(data) == "null" || string(data) == `""`:
 		return nil, false, nil
-	}
-	if data[0] == '"' {
-		var text string
-		err := json.Unmarshal(data, &text)
-		return []string{text}, strings.TrimSpace(text) != "", err
-	}
-	var parts []json.RawMessage
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return nil, false, fault.New(fault.InvalidValue, "", "must be a string, a list of parts or null")
+	case data[0] != '"':
+		if err := json.Unmarshal(data, &parts); err != nil {
+			return nil, false, fault.New(fault.InvalidValue, "content", "must be a string, a list of parts or null")
+		}
 	}
 	for i, item := range parts {
 		line, isText, err := readPart(item)
 		if err != nil {
-			return nil, false, fault.In(fmt.Sprintf("[%d]", i), err)
+			return nil, false, fault.In(fmt.Sprintf("content[%d]", i), err)
 		}
 		lines = append(lines, line)
 		hasText = hasText || isText && strings.TrimSpace(line) != ""
@@ -162,40 +154,39 @@ func contentLines(data json.RawMessage) (lines []string, hasText bool, err error
 
 // readPart is a part's text, or its type in brackets.
 func readPart(data json.RawMessage) (line string, isText bool, err error) {
-	if data[0] == '"' {
-		err := json.Unmarshal(data, &line)
-		return line, true, err
+	if json.Unmarshal(data, &line) == nil {
+		return line, true, nil
 	}
-	part := struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}{Type: "text"}
-	if err := json.Unmarshal(data, &part); err != nil {
-		return "", false, mistyped(err, `a string or {"type", "text"}`)
+	part := struct{ Type, Text string }{Type: "text"}
+	if err := decode(data, &part, `a string or {"type", "text"}`); err != nil {
+		return "", false, err
 	}
-	if part.Type == "text" || part.Type == "input_text" {
+	kind := strings.TrimSuffix(strings.TrimPrefix(part.Type, "input_"), "_url")
+	if kind == "text" {
 		return part.Text, true, nil
 	}
-	return "[" + strings.TrimSuffix(strings.TrimPrefix(part.Type, "input_"), "_url") + "]", false, nil
+	return "[" + kind + "]", false, nil
 }
 
 func (c toolCall) String() string {
-	call := c.named
 	if c.Function != nil {
-		call = *c.Function
+		c = *c.Function
 	}
-	arguments := string(call.Arguments)
 	var text string
-	if json.Unmarshal(call.Arguments, &text) == nil {
-		arguments = text
+	if json.Unmarshal(c.Arguments, &text) != nil {
+		text = string(c.Arguments)
 	}
-	return "[tool call: " + strings.TrimSpace(call.Name+" "+arguments) + "]"
+	return "[tool call: " + strings.TrimSpace(c.Name+" "+text) + "]"
 }
 
-// mistyped says which field has the wrong type, or what the whole must be.
-func mistyped(err error, whole string) error {
+// decode names the field that has the wrong type, or says what the whole must be.
+func decode(data []byte, v any, whole string) error {
+	err := json.Unmarshal(data, v)
 	typ := new(json.UnmarshalTypeError)
-	if errors.As(err, &typ) && typ.Field != "" {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &typ) && typ.Field != "":
 		return fault.New(fault.InvalidValue, typ.Field, "must not be a JSON %s", typ.Value)
 	}
 	return fault.New(fault.InvalidValue, "", "must be %s", whole)
