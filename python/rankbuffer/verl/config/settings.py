@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NoReturn, TypeVar
 
+from ..._options import made_from
 from ...config import ScorerConfig
 from ...errors import ConfigError, RankBufferError
 from .config_file import PREFIX as PREFIX
@@ -82,7 +83,8 @@ class Settings:
         for option in options:
             if option not in ours | theirs:
                 known = ", ".join(sorted(ours | theirs | {"config"}))
-                raise ConfigError(f"{PREFIX}.{option}: unknown option, known are {known}")
+                said = f"unknown option, known are {known}"
+                raise ConfigError(said, f"{PREFIX}.{option}", code="unknown_field")
         method = options.get("method")
         if isinstance(method, str):
             options["method"] = {"name": method}
@@ -90,14 +92,16 @@ class Settings:
             options["method"] = {"name": "rankbuffer", **method}
         if "judge" not in options:
             raise ConfigError(
-                f"{PREFIX}.judge: missing; add +{PREFIX}.judge.base_url=http://HOST:PORT/v1 "
-                f"+{PREFIX}.judge.model=NAME"
+                f"missing; add +{PREFIX}.judge.base_url=http://HOST:PORT/v1 "
+                f"+{PREFIX}.judge.model=NAME",
+                f"{PREFIX}.judge",
+                code="missing_field",
             )
         try:
             scorer = ScorerConfig.from_dict({k: v for k, v in options.items() if k in theirs})
             scorer.to_json()
         except RankBufferError as error:
-            raise ConfigError(f"{PREFIX}.{error}") from None
+            raise error.within(PREFIX, ConfigError) from None
         settings = cls(
             scorer=scorer,
             rendezvous=_section(RendezvousSettings, options, "rendezvous"),
@@ -117,15 +121,9 @@ def _section(kind: type[S], options: Mapping[str, Any], name: str) -> S:
     if given is None:
         return kind()
     if not isinstance(given, Mapping):
-        raise ConfigError(f"{PREFIX}.{name}: must be a mapping of options")
-    known = {f.name for f in fields(kind)}
-    for option in given:
-        if option not in known:
-            raise ConfigError(
-                f"{PREFIX}.{name}.{option}: unknown option, known are {', '.join(sorted(known))}"
-            )
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-    return kind(**values)
+        raise ConfigError("must be a mapping of options", f"{PREFIX}.{name}")
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+    return made_from(kind, values, f"{PREFIX}.{name}")
 
 
 def _side_file(given: object) -> str | tuple[str, ...] | None:
@@ -161,4 +159,4 @@ def _tags(value: object, where: str, default: tuple[str, str]) -> None:
 
 def _refuse(value: object, where: str, wanted: str, example: object) -> NoReturn:
     """Raises ConfigError with the option's path, what it must be, and an override."""
-    raise ConfigError(f"{where}: {value!r:.100} is not {wanted}: set +{where}={example}")
+    raise ConfigError(f"{value!r:.100} is not {wanted}: set +{where}={example}", where)
