@@ -1,31 +1,28 @@
-"""The library's own rules for queries, applied without a judge."""
+"""The library's own rules for the rows of files, applied before any group is scored."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Sequence
 
-from .errors import ConflictError
+from .config import ScorerConfig
+from .errors import InputError
 from .judges import SimulatedJudge
-from .rows import QueryRow
-from .scorer import Scorer
+from .rows import QueryRow, located
+from .scorer import check
 
 
-class ContentCheck:
-    """The library's own rules for a query, without a judge. Loads the library.
+def check_rows(rows: Sequence[tuple[str, int, QueryRow]]) -> None:
+    """Checks queries that stand at a line of a file. InputError names file, line and field.
 
-    For files, whose mistakes should be found before a group of the query is scored.
+    It loads the library and asks no judge.
     """
-
-    def __init__(self) -> None:
-        self._scorer = Scorer(judge=SimulatedJudge(qualities={}))
-
-    def check(self, row: QueryRow) -> None:
-        """InputError names the field that cannot be used."""
-        with suppress(ConflictError):  # two rows of one query are not this check's concern
-            self._scorer.create_buffer(row.query_id, **({"query": "any"} | row.content()))
-
-    def __enter__(self) -> ContentCheck:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._scorer.close()
+    config = ScorerConfig(judge=SimulatedJudge(qualities={}))
+    queries = ({"query_id": row.query_id, "query": "any"} | row.content() for _, _, row in rows)
+    try:
+        check(config, queries)
+    except InputError as error:
+        said = str(error).removeprefix(f"{error.field}: ")
+        index, _, field = error.field.removeprefix("queries[").partition("]")
+        path, line, _ = rows[int(index)]
+        with located(path, line):
+            raise InputError(said, field.removeprefix("."), code=error.code) from None

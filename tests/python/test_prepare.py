@@ -93,9 +93,9 @@ def test_a_replay_file_is_such_a_file(tmp_path: Path) -> None:
         ({"query": "x", "query_id": ["a"]}, "in.jsonl:1: query_id: must be"),
         ({"query": "x", "eligible": False}, "in.jsonl:1: eligible: unknown field"),
         ({"query": "x", "rubrics": [{"text": "a", "weight": "heavy"}]}, "rubrics.0..weight"),
-        ({"query": "x", "ranked": ["only"]}, "in.jsonl:1: .*ranked: .*at least 2"),
-        ({"query": "x", "ranked": ["a", "a"]}, r"in.jsonl:1: .*ranked\[1\]: .*same"),
-        ({"query": "x", "ranked": ["a", " "]}, r"in.jsonl:1: .*ranked\[1\]: .*empty"),
+        ({"query": "x", "ranked": ["only"]}, "in.jsonl:1: ranked: .*at least 2"),
+        ({"query": "x", "ranked": ["a", "a"]}, r"in.jsonl:1: ranked\[1\]: .*same"),
+        ({"query": "x", "ranked": ["a", " "]}, r"in.jsonl:1: ranked\[1\]: .*empty"),
     ],
 )
 def test_bad_rows_name_file_and_line(tmp_path: Path, row: dict[str, Any], message: str) -> None:

@@ -87,7 +87,9 @@ def test_a_save_that_failed_is_told_and_stops_nothing(
     monkeypatch.setattr(checkpoint_callback.ray, "get", lambda calls, timeout: calls)
     monkeypatch.delattr(checkpoint_callback.ray, "get_actor")
     caplog.set_level(logging.ERROR, logger="rankbuffer.verl.checkpoint_callback")
-    on_driver = checkpoint_callback.CheckpointCallback(config(tokenizer_dir, tmp_path, judge(judge_url)))
+    on_driver = checkpoint_callback.CheckpointCallback(
+        config(tokenizer_dir, tmp_path, judge(judge_url))
+    )
     owner = Owner(on_driver._run, tmp_path, trainer_checkpoints.Resume(), "run")
     trainer = trainer_of(owner)
     shard = next(tmp_path.glob("rankbuffer/run-*/shard-*"))
@@ -95,7 +97,9 @@ def test_a_save_that_failed_is_told_and_stops_nothing(
     save_model(tmp_path, 2)
     owner._checkpoints.look()  # finds the tracker first, and fails
     on_driver.on_save(trainer, 2, str(tmp_path / "global_step_2"))
-    told = [r.getMessage() for r in caplog.records if r.name == "rankbuffer.verl.checkpoint_callback"]
+    told = [
+        r.getMessage() for r in caplog.records if r.name == "rankbuffer.verl.checkpoint_callback"
+    ]
     assert len(told) == 1
     assert "buffers of step 2" in told[0]
     assert "shard-0-of-1" in told[0]

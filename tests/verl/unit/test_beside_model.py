@@ -114,10 +114,14 @@ def test_pruning_takes_what_was_never_finished(tmp_path: Path) -> None:
     gone, kept, now = (step_directory(tmp_path, step) for step in (2, 4, 6))
     for directory in (gone, kept, now):
         done = Shard(run_id="done", index=0, count=1)
-        copy_beside_model(base(tmp_path, done), done, tmp_path, int(directory.name.rsplit("_", 1)[1]))
+        copy_beside_model(
+            base(tmp_path, done), done, tmp_path, int(directory.name.rsplit("_", 1)[1])
+        )
         for run_id in ("dead", "mine"):
             half = Shard(run_id=run_id, index=0, count=2)
-            copy_beside_model(base(tmp_path, half), half, tmp_path, int(directory.name.rsplit("_", 1)[1]))
+            copy_beside_model(
+                base(tmp_path, half), half, tmp_path, int(directory.name.rsplit("_", 1)[1])
+            )
     (gone / "actor").rmdir()
     prune_beside_model(tmp_path, 6)
     prune_staging(tmp_path, "mine", 6)

@@ -60,7 +60,9 @@ def group(query: str, step: int | None, **options: Any) -> list[Rollout]:
     ]
 
 
-async def scored(score: Callable[[Rollout], Awaitable[RolloutReward]], *rows: Rollout) -> list[RolloutReward]:
+async def scored(
+    score: Callable[[Rollout], Awaitable[RolloutReward]], *rows: Rollout
+) -> list[RolloutReward]:
     return await asyncio.gather(*(score(r) for r in rows))
 
 

@@ -126,7 +126,9 @@ def test_a_lineage_that_was_left(
         with monkeypatch.context() as patch:
             if dies:
                 patch.setattr(owner_checkpoints, "copy_beside_model", lambda *args: None)
-            third = Run(tmp_path, world.run_config(steps=False), 2)  # after_checkpoint cuts the journal here
+            third = Run(
+                tmp_path, world.run_config(steps=False), 2
+            )  # after_checkpoint cuts the journal here
         assert third.step == 4
         assert third.buffers() == changed
         for owner in third.owners:

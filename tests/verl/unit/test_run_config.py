@@ -90,7 +90,11 @@ def test_a_good_one() -> None:
         ("reward.rankbuffer.side_file", ["/a", 5], "+reward.rankbuffer.side_file=FILE"),
         ("reward.rankbuffer.side_file", "/no/such.jsonl", "side_file: /no/such.jsonl cannot be"),
         ("reward.rankbuffer.side_file", ["/dev", "/no"], "side_file: /no cannot be read"),
-        ("reward.rankbuffer.rendezvous", {"group_size": 4}, "rendezvous.group_size: unknown option"),
+        (
+            "reward.rankbuffer.rendezvous",
+            {"group_size": 4},
+            "rendezvous.group_size: unknown option",
+        ),
         ("reward.rankbuffer.max_group_size", 4, "+reward.rankbuffer.max_group_size=8"),
         ("reward.rankbuffer.advantage", "dr_grpo", "algorithm.norm_adv_by_std_in_grpo=False"),
         ("reward.num_workers", 0, "set reward.num_workers=1"),

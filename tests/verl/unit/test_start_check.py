@@ -150,8 +150,8 @@ def test_the_library_is_not_loaded_here(monkeypatch: pytest.MonkeyPatch) -> None
 SIDE_ROWS = [
     ({"query_id": "q", "ranked": "not json"}, "ranked: must be a list, or the JSON text of one"),
     ({"query_id": "q", "ranked": ["a", 1]}, r"ranked\[1\]"),
-    ({"query_id": "q", "ranked": ["only one"]}, 'query "q": ranked: .*at least 2'),
-    ({"query_id": "q", "ranked": ["a", "a"]}, r'query "q": ranked\[1\]: .*same'),
+    ({"query_id": "q", "ranked": ["only one"]}, "ranked: .*at least 2"),
+    ({"query_id": "q", "ranked": ["a", "a"]}, r"ranked\[1\]: .*same"),
     ({"query_id": "q", "rubrics": [{"text": "x", "weight": "heavy"}]}, r"rubrics\[0\]\.weight"),
     ({"query_id": "q", "rubrics": [{"text": "x", "weight": -1}]}, r"rubrics\[0\]\.weight: -1"),
     ({"query_id": "q", "rubrics": {"text": "x"}}, "rubrics: must be a list"),
