@@ -64,8 +64,6 @@ def run(args: argparse.Namespace) -> int:
     queries = read_replay(data)
     judge = judge_of(args, lambda: qualities(queries))
     methods = named_methods(args.methods, args.method_options)
-    for label, method in methods.items():
-        check_method(label, method, judge, args.seed, queries)
     epochs = args.epochs or max(len(query.epochs) for query in queries)
     checksum = hashlib.sha256(data.read_bytes()).hexdigest()
     settings = {
@@ -76,7 +74,6 @@ def run(args: argparse.Namespace) -> int:
         "judge": identity(judge),
         "seed": args.seed,
     }
-    directory = RunDirectory(Path(args.out), settings)
     plan = Plan(
         queries=queries,
         epochs=epochs,
@@ -86,6 +83,9 @@ def run(args: argparse.Namespace) -> int:
         source=checksum[:12],
         max_failures=args.max_failures,
     )
+    for label, method in methods.items():
+        check_method(label, method, plan)
+    directory = RunDirectory(Path(args.out), settings)
     try:
         outcome = directory.complete(methods, plan)
     except KeyboardInterrupt:

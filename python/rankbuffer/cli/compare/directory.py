@@ -55,10 +55,8 @@ class RunDirectory:
             raise UsageError(f"--out: {self._out} is a file; results go into a directory")
         self._out.mkdir(parents=True, exist_ok=True)
         with locked(self._out / ".lock"):
-            results, settings = (
-                [self.groups.exists(), self.summary.exists()],
-                self._out / "run.json",
-            )
+            settings = self._out / "run.json"
+            results = [self.groups.exists(), self.summary.exists()]
             if (any(results) or self.report.exists()) and not settings.exists():
                 raise UsageError(f"{self._out} holds results without run.json; use another --out")
             if not all(results):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...config import ScorerConfig
 from ...errors import ConfigError, InputError, RankBufferWarning
-from ...judges import Judge, SimulatedJudge
+from ...judges import SimulatedJudge
 from ...methods import METHODS, Method, method_from_dict
-from ...rows import ReplayRow
-from ...scorer import Scorer
+from ...scorer import Scorer, check
 from ..common.options import UsageError
+from .plan import Plan
 
 
 def named_methods(labels: str | None, path: str | None) -> dict[str, Method]:
@@ -57,39 +58,21 @@ def _read_options(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def check_method(
-    label: str,
-    method: Method,
-    judge: Judge | SimulatedJudge,
-    seed: int,
-    queries: Iterable[ReplayRow],
-) -> None:
-    """Lets the library look at all options and at the data before any call is paid for."""
-    if isinstance(judge, SimulatedJudge):  # its qualities may be large and are checked with the run
-        judge = SimulatedJudge(**{**judge.__dict__, "qualities": {"": 0.0}})
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always", RankBufferWarning)
-        try:
-            scorer = Scorer(method=method, judge=judge, seed=seed)
-        except ConfigError as error:
-            raise UsageError(f"{label}: {error}") from None
+def check_method(label: str, method: Method, plan: Plan) -> None:
+    """Lets the library check the options and the data before any call is paid for.
+
+    Also shows what the library warns of.
+    """
+    judge = plan.judge
+    if isinstance(judge, SimulatedJudge):  # its qualities may be large, and the run checks them
+        judge = replace(judge, qualities={"": 0.0})
+    config = ScorerConfig(method=method, judge=judge, seed=plan.seed)
+    try:
+        check(config, [{"query_id": q.query_id, **plan.description(q)} for q in plan.queries])
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always", RankBufferWarning)
+            Scorer(config).close()
+    except (ConfigError, InputError) as error:
+        raise UsageError(f"{label}: {error}") from None
     for warning in found:
         warnings.warn(f"{label}: {warning.message}", RankBufferWarning, stacklevel=2)
-    # What a query lacks for a method is found when a group of it begins.
-    kinds = {(bool(query.rubrics), bool(query.ranked)): query for query in reversed(list(queries))}
-    with scorer:
-        for query in kinds.values():
-            texts = [response.text for response in query.ranked]
-            group = scorer.open_group(
-                query.query_id,
-                expected=1,
-                query=query.query,
-                rubrics=query.rubrics,
-                ranked=texts or None,
-                reference=texts[0] if texts else None,
-            )
-            try:
-                with group:
-                    pass  # without responses nothing is asked
-            except InputError as error:
-                raise UsageError(f"{label}: {error}") from None
