@@ -211,7 +211,7 @@ func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 	return completed{result: res, err: err}, next
 }
 
-// limitJudging cancels the group when judge.group_timeout_s have passed since
+// limitJudging cancels the group when judge.group_timeout has passed since
 // its last response came and its turn began. It returns the stop.
 func (e *Engine) limitJudging(f *flight) func() {
 	if e.judge.groupTimeout == 0 {

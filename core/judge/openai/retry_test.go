@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -23,37 +24,37 @@ func TestRetryPolicy(t *testing.T) {
 		line    line
 		tries   int
 		failure judge.Failure
-		is      error
+		is      fault.Code
 	}{
-		{"ok", said("yes"), 1, "", nil},
+		{"ok", said("yes"), 1, "", ""},
 		{"network", line{err: syscall.ECONNREFUSED}, 4, judge.Failed, fault.JudgeUnreachable},
 		{"connection lost", line{err: io.ErrUnexpectedEOF}, 4, judge.Failed, fault.JudgeUnreachable},
 		{"certificate", line{err: &tls.CertificateVerificationError{Err: errors.New("expired")}}, 1, judge.Failed, fault.JudgeUnreachable},
-		{"408", line{status: 408}, 4, judge.Failed, nil},
-		{"429", line{status: 429}, 4, judge.Failed, nil},
-		{"429 without quota", line{status: 429, body: `{"error": {"message": "pay", "code": "insufficient_quota"}}`}, 1, judge.Failed, nil},
-		{"500", line{status: 500}, 4, judge.Failed, nil},
-		{"502", line{status: 502}, 4, judge.Failed, nil},
-		{"503", line{status: 503}, 4, judge.Failed, nil},
-		{"504", line{status: 504}, 4, judge.Failed, nil},
-		{"529", line{status: 529}, 4, judge.Failed, nil},
-		{"301", line{status: 301, header: "Location: http://elsewhere/"}, 1, judge.Failed, nil},
-		{"400", line{status: 400}, 1, judge.Failed, nil},
+		{"408", line{status: 408}, 4, judge.Failed, fault.JudgeServerError},
+		{"429", line{status: 429}, 4, judge.Failed, fault.JudgeRateLimited},
+		{"429 without quota", line{status: 429, body: `{"error": {"message": "pay", "code": "insufficient_quota"}}`}, 1, judge.Failed, fault.JudgeNoQuota},
+		{"500", line{status: 500}, 4, judge.Failed, fault.JudgeServerError},
+		{"502", line{status: 502}, 4, judge.Failed, fault.JudgeServerError},
+		{"503", line{status: 503}, 4, judge.Failed, fault.JudgeServerError},
+		{"504", line{status: 504}, 4, judge.Failed, fault.JudgeServerError},
+		{"529", line{status: 529}, 4, judge.Failed, fault.JudgeServerError},
+		{"301", line{status: 301, header: "Location: http://elsewhere/"}, 1, judge.Failed, fault.JudgeWrongAddress},
+		{"400", line{status: 400}, 1, judge.Failed, fault.JudgeRejected},
 		{"401", line{status: 401}, 1, judge.Failed, fault.JudgeUnauthorized},
 		{"403", line{status: 403}, 1, judge.Failed, fault.JudgeUnauthorized},
-		{"404", line{status: 404}, 1, judge.Failed, nil},
+		{"404", line{status: 404}, 1, judge.Failed, fault.JudgeWrongAddress},
 		{"404 model", line{status: 404, body: `{"error": {"message": "The model does not exist."}}`}, 1, judge.Failed, fault.JudgeModelNotFound},
-		{"409", line{status: 409}, 1, judge.Failed, nil},
+		{"409", line{status: 409}, 1, judge.Failed, fault.JudgeRejected},
 		{"413 overflow", line{status: 413, body: `{"detail": "longer than the maximum model length"}`}, 1, judge.Failed, fault.JudgeContextOverflow},
-		{"422", line{status: 422}, 1, judge.Failed, nil},
+		{"422", line{status: 422}, 1, judge.Failed, fault.JudgeRejected},
 		{"empty, asked once more", said(" \n"), 2, judge.Failed, fault.JudgeEmpty},
 		{"no choices", line{status: 200, body: `{"choices": []}`}, 2, judge.Failed, fault.JudgeEmpty},
 		{"all tokens used up", line{status: 200, body: `{"choices": [{"message": {"content": null}, "finish_reason": "length"}]}`}, 1, judge.Truncated, fault.JudgeTruncated},
-		{"filtered", line{status: 200, body: `{"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}`}, 1, judge.Failed, nil},
-		{"refused", line{status: 200, body: `{"choices": [{"message": {"content": null, "refusal": "no"}}]}`}, 1, judge.Failed, nil},
-		{"not a completion", line{status: 200, body: `<html>`}, 1, judge.Failed, nil},
-		{"error with status 200", line{status: 200, body: `{"error": {"message": "busy", "code": 503}}`}, 4, judge.Failed, nil},
-		{"client error with status 200", line{status: 200, body: `{"error": {"message": "bad", "code": 400}}`}, 1, judge.Failed, nil},
+		{"filtered", line{status: 200, body: `{"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}`}, 1, judge.Failed, fault.JudgeRefused},
+		{"refused", line{status: 200, body: `{"choices": [{"message": {"content": null, "refusal": "no"}}]}`}, 1, judge.Failed, fault.JudgeRefused},
+		{"not a completion", line{status: 200, body: `<html>`}, 1, judge.Failed, fault.JudgeBadResponse},
+		{"error with status 200", line{status: 200, body: `{"error": {"message": "busy", "code": 503}}`}, 4, judge.Failed, fault.JudgeServerError},
+		{"client error with status 200", line{status: 200, body: `{"error": {"message": "bad", "code": 400}}`}, 1, judge.Failed, fault.JudgeRejected},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,8 +87,9 @@ func TestRetryPolicy(t *testing.T) {
 				if !errors.As(err, &e) || e.Failure != tc.failure {
 					t.Errorf("got %v, want a failure %s", err, tc.failure)
 				}
-				if tc.is != nil && !errors.Is(err, tc.is) {
-					t.Errorf("got %v, want %v", err, tc.is)
+				f := fault.From(err)
+				if f.Code != tc.is || strings.Contains(f.Summary(), "host") || strings.HasPrefix(f.Error(), "judge: ") {
+					t.Errorf("got %s (%s): %v, want %s", f.Code, f.Summary(), err, tc.is)
 				}
 			})
 		})
