@@ -45,8 +45,10 @@ func Ask[T any](ctx context.Context, j Judge, req Request, parse func(Reply) (T,
 	}
 	book(ledger.Failed)
 	final := *second
-	final.Err = fmt.Errorf("the judge was asked again after its first answer failed (%v); the second failed too: %w",
-		first.Err, second.Err)
+	final.Err = fmt.Errorf("the judge was asked again, with the same result: %w", second.Err)
+	if first.Error() != second.Error() {
+		final.Err = fmt.Errorf("the judge was asked again after its first answer failed (%v); the second failed too: %w", first.Err, second.Err)
+	}
 	return value, &final
 }
 

@@ -87,9 +87,30 @@ func AsError(err error) *Error {
 func Stopped(ctx context.Context, doing string) *Error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Fail(fault.GroupTimeout, "judge.group_timeout",
-			"the group's time (this option, or the group's deadline) ran out while %s: %w", doing, context.Cause(ctx))
+			"the group's time (this option, or the group's deadline) ran out while %w", done(ctx, doing))
 	}
-	return Fail(fault.Cancelled, "", "the group was cancelled while %s: %w", doing, context.Cause(ctx))
+	return Fail(fault.Cancelled, "", "the group was cancelled while %w", done(ctx, doing))
+}
+
+// Waiting is the error of an attempt whose ctx is done. Within says whose time
+// ran out.
+func Waiting(ctx context.Context, on string) *Error { return AsError(done(ctx, "waiting for "+on)) }
+
+// ended says what was done when a context ended, and wraps the cause.
+type ended struct {
+	doing string
+	error
+}
+
+func (e ended) Error() string { return e.doing }
+func (e ended) Unwrap() error { return e.error }
+
+func done(ctx context.Context, doing string) error {
+	cause := context.Cause(ctx)
+	if cause != ctx.Err() { // it says more than that the context ended
+		doing += ": " + cause.Error()
+	}
+	return ended{doing, cause}
 }
 
 // EmptyAnswer is worth another attempt, unless all tokens were used up: the same
@@ -113,7 +134,7 @@ func Within(ctx context.Context, timeout time.Duration, attempt func(context.Con
 	case ctx.Err() != nil:
 		return Stopped(ctx, "waiting for the judge's answer")
 	case limited.Err() != nil:
-		return Fail(fault.JudgeTimeout, "judge.timeout", "no answer within %v: %w", timeout, AsError(err).Err).Retry()
+		return Fail(fault.JudgeTimeout, "judge.timeout", "no answer within %v while %w", timeout, AsError(err).Err).Retry()
 	}
 	return err
 }

@@ -97,7 +97,7 @@ class Judge(Client):
         config = _given(self)
         if not isinstance(self.base_url, str):
             config["base_url"] = texts(self.base_url, "judge.base_url")
-        name = config.pop("api_key_env", None)
+        name = self.api_key_env
         if name is not None:
             if self.api_key is not None:
                 said = "give either api_key or api_key_env, not both"

@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -63,7 +62,8 @@ func newClients(opts options.Judge, doer openai.HTTPDoer) ([]*client, error) {
 type client struct {
 	url     *url.URL // the base URL, without a slash at its end
 	model   string
-	keyFrom string // names the field the key came from; "" if there is none
+	keyFrom string // the option the key came from; "" if there is none
+	keyIn   string // names the environment variable, if it came from one
 	proxied bool
 	header  http.Header
 	secrets []string // never to be shown, whatever the endpoint echoes
@@ -99,8 +99,8 @@ func newClient(c options.Judge, base string, doer openai.HTTPDoer, closeIdle fun
 		out.header.Set("Authorization", "Bearer "+key)
 		out.secrets = append(out.secrets, key)
 		out.keyFrom = "judge.api_key"
-		if c.APIKey == "" {
-			out.keyFrom = "judge.api_key_env = " + c.APIKeyEnv
+		if c.APIKeyEnv != "" {
+			out.keyFrom, out.keyIn = "judge.api_key_env", " in the environment variable "+c.APIKeyEnv
 		}
 	}
 	if password, ok := u.User.Password(); ok {
@@ -161,8 +161,8 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, pro
 
 // networkError is the error of an exchange that brought no whole response.
 func (c *client) networkError(ctx context.Context, what string, err error) *judge.Error {
-	if ctx.Err() != nil { // judge.Within says whose time ran out
-		return judge.AsError(fmt.Errorf("waiting for %s: %w", c.url.Redacted(), context.Cause(ctx)))
+	if ctx.Err() != nil {
+		return judge.Waiting(ctx, c.url.Redacted())
 	}
 	var urlErr *url.Error
 	if errors.As(err, &urlErr) {

@@ -156,7 +156,7 @@ func TestErrorsHelp(t *testing.T) {
 		{"through a proxy", line{err: syscall.ECONNREFUSED}, func(c *options.Judge) { c.Proxy = "http://user:hunter22@proxy:3128" }, []string{"judge.proxy"}},
 		{"password in the address", line{err: io.EOF}, func(c *options.Judge) { c.BaseURLs = []string{"http://me:hunter22@host/v1"} }, []string{"http://me:xxxxx@host/v1"}},
 		{"401 with a key", line{status: 401, body: `{"error": {"message": "bad key sk-secret", "code": "invalid_api_key"}}`},
-			func(c *options.Judge) { c.APIKeyEnv = "RB_TEST_KEY" }, []string{"judge.api_key_env = RB_TEST_KEY", "bad key [hidden]", "invalid_api_key"}},
+			func(c *options.Judge) { c.APIKeyEnv = "RB_TEST_KEY" }, []string{"judge.api_key_env: ", "environment variable RB_TEST_KEY", "bad key [hidden]", "invalid_api_key"}},
 		{"401 without one", line{status: 401, body: `{"error": "Unauthorized"}`}, nil, []string{"set judge.api_key_env", "Unauthorized"}},
 		{"model", line{status: 404, body: `{"object": "error", "message": "The model m does not exist.", "type": "NotFoundError", "code": 404}`}, nil,
 			[]string{`judge.model: http://host:1/v1 does not serve the model "m"`, "http://host:1/v1", "does not exist"}},

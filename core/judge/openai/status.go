@@ -53,23 +53,22 @@ func (c *client) explain(status int, api error, promptSize int) *judge.Error {
 
 func (c *client) failure(status int, api error, promptSize int) *judge.Error {
 	at := c.url.Redacted()
-	switch said := strings.ToLower(api.Error()); {
+	switch words := strings.ToLower(api.Error()); {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		if c.keyFrom == "" {
 			return judge.Fail(fault.JudgeUnauthorized, "judge.api_key_env",
 				"%s refused a request without an API key; set judge.api_key_env to the environment variable that holds it: %w", at, api)
 		}
-		field, _, _ := strings.Cut(c.keyFrom, " ")
-		return judge.Fail(fault.JudgeUnauthorized, field, "%s refused the API key, which came from %s: %w", at, c.keyFrom, api)
-	case isOverflow(status, said):
+		return judge.Fail(fault.JudgeUnauthorized, c.keyFrom, "%s refused the API key%s: %w", at, c.keyIn, api)
+	case isOverflow(status, words):
 		return judge.Fail(fault.JudgeContextOverflow, "judge.model", "the prompt, whose messages hold %d bytes, is longer than the context of %q; "+
 			"use fewer or shorter anchors (max_anchors) or a judge with a longer context: %w", promptSize, c.model, api)
-	case isUnknownModel(status, said):
+	case isUnknownModel(status, words):
 		return judge.Fail(fault.JudgeModelNotFound, "judge.model", "%s does not serve the model %q: %w", at, c.model, api)
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		return judge.Fail(fault.JudgeWrongAddress, "judge.base_url", "nothing serves %s/chat/completions; is this address right (most end in /v1), "+
 			"and does it serve judge.model = %q? %w", at, c.model, api)
-	case status == http.StatusPaymentRequired, status == http.StatusTooManyRequests && strings.Contains(said, "insufficient_quota"):
+	case status == http.StatusPaymentRequired, status == http.StatusTooManyRequests && strings.Contains(words, "insufficient_quota"):
 		return judge.Fail(fault.JudgeNoQuota, "", "the account at %s has no quota left: %w", at, api)
 	case status == http.StatusTooManyRequests:
 		return judge.Fail(fault.JudgeRateLimited, "judge.max_concurrency", "%s refused too many requests: %w", at, api).Retry()
@@ -106,6 +105,15 @@ func isUnknownModel(status int, said string) bool {
 // maxSaid bounds what an error quotes of the endpoint's words, in bytes.
 const maxSaid = 500
 
+// quoted is an error in the endpoint's own words. It wraps go-openai's error.
+type quoted struct {
+	status, words string
+	error
+}
+
+func (q quoted) Error() string { return q.status + ": " + q.words }
+func (q quoted) Unwrap() error { return q.error }
+
 // apiError reads an error body: an *openai.APIError if it is one, else an
 // *openai.RequestError with what came. Secrets are taken out first.
 func (c *client) apiError(code int, status string, body []byte) error {
@@ -126,15 +134,16 @@ func (c *client) apiError(code int, status string, body []byte) error {
 		}
 	}
 	if known.Message == "" {
-		return &openai.RequestError{HTTPStatus: status, HTTPStatusCode: code,
-			Err: errors.New("the body is no error message"), Body: []byte(judge.Shorten(text, maxSaid))}
+		text = judge.Shorten(text, maxSaid)
+		return quoted{status, text, &openai.RequestError{HTTPStatus: status, HTTPStatusCode: code,
+			Err: errors.New("the body is no error message"), Body: []byte(text)}}
 	}
 	known.HTTPStatus, known.HTTPStatusCode = status, code
 	known.Message = judge.Shorten(known.Message, maxSaid)
 	if code := fmt.Sprint(known.Code); known.Code != nil && code != strconv.Itoa(known.HTTPStatusCode) {
 		known.Message += " (code " + judge.Clip(code) + ")"
 	}
-	return known
+	return quoted{status, known.Message, known}
 }
 
 // retryAfter reads how long the endpoint asks to wait: Retry-After in seconds or

@@ -28,7 +28,7 @@ type Judge struct {
 	BaseURLs  oneOrMore         `json:"base_url"`    // up to and without /chat/completions; all serve the same model
 	Model     string            `json:"model"`       // the name the endpoint serves it under
 	APIKey    Secret            `json:"api_key"`     // wins over APIKeyEnv
-	APIKeyEnv string            `json:"api_key_env"` // the environment variable that holds the key
+	APIKeyEnv string            `json:"api_key_env"` // the environment variable that holds the key; errors name it
 	Headers   map[string]Secret `json:"headers"`     // sent with every request
 	Proxy     Secret            `json:"proxy"`       // may hold a password; http, https or socks5 URL; the environment is never consulted
 

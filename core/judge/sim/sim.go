@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -46,7 +45,7 @@ func (s *Sim) Judge(ctx context.Context, req judge.Request) (judge.Reply, error)
 		return judge.Reply{}, refused(err)
 	}
 	if err := s.wait(ctx); err != nil {
-		return judge.Reply{}, judge.AsError(fmt.Errorf("the simulated judge was stopped: %w", err))
+		return judge.Reply{}, judge.Waiting(ctx, "the simulated judge")
 	}
 	said := s.answer(q)
 	switch attempt := s.attempt(q); {
