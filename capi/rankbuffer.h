@@ -1,14 +1,14 @@
 /*
  * rankbuffer.h - the C ABI of RankBuffer, version 1.
  *
- * RankBuffer turns a group of responses to one query into rewards: a judge
- * places each response on the query's ladder of anchors, and the ladder learns
- * from what it saw. This header is the whole contract; what the JSON documents
- * contain is described beside each call.
+ * RankBuffer turns a group of responses to one query into rewards. A judge (an
+ * LLM) compares the responses with the query's buffer, an ordered list of anchors,
+ * and the buffer grows with what the policy writes. This header is the whole
+ * contract. Documents are JSON; each function lists the fields of its documents.
  *
  *     rb_handle scorer;
  *     char *result;
- *     if (rb_scorer_new("{\"judge\": {...}}", &scorer) != RB_OK)
+ *     if (rb_scorer_new("{\"method\": {...}, \"judge\": {...}}", &scorer) != RB_OK)
  *         die(rb_last_error());
  *     if (rb_score_group(scorer, "{\"query_id\": \"q1\", ...}", &result) == RB_OK) {
  *         puts(result);
@@ -18,55 +18,57 @@
  *
  * THE PROCESS
  *
- *   - Linux with glibc, x86_64 or aarch64. Link with -pthread on glibc < 2.34.
- *   - Load the library when it is first needed and never unload it. Its threads
- *     live as long as the process; dlclose() is accepted and does nothing.
- *   - Do not fork a process that has loaded it: the library's threads are not
- *     in the child. There, every call that returns a code returns RB_ERR_FORKED
- *     and touches nothing, so the parent is safe from its children. Fork first
- *     and load in the child, or fork and exec, and all is well.
- *   - The library's own threads block every signal but those of faults, timers
- *     for profiling and Go's own. The host's other handlers never run on them, and
- *     a peer that hangs up cannot kill the process, whatever the host does with
- *     SIGPIPE.
- *   - SIGSEGV, SIGBUS and SIGFPE handlers are chained: install yours (Python's
- *     faulthandler included) before loading. Installed later, they turn an
- *     internal error that would have been RB_ERR_PANIC into a crash.
- *   - Nothing is written to the standard streams.
- *   - The environment is the one the process had when it loaded the library; a
- *     later setenv is not seen. Read of it are the variable that a config names
- *     with "api_key_env", and SSL_CERT_FILE and SSL_CERT_DIR.
+ *   - The library runs on Linux with glibc, on x86_64 and aarch64. Link with
+ *     -pthread on glibc < 2.34.
+ *   - Load the library when it is first needed. Its threads live as long as the
+ *     process: dlclose() is accepted and does nothing.
+ *   - Do not fork a process that has loaded the library, because a child has none
+ *     of its threads. In such a child every call that returns a code returns
+ *     RB_ERR_FORKED. Fork first and load the library in the child, or fork and exec.
+ *   - The library's threads block every signal except those of faults, of profiling
+ *     timers and of Go's scheduler. Your other signal handlers never run on them, and
+ *     a closed connection raises no SIGPIPE in your process.
+ *   - The library chains SIGSEGV, SIGBUS and SIGFPE handlers. Install yours (such as
+ *     Python's faulthandler) before you load the library. A handler that is installed
+ *     later turns an internal error into a crash.
+ *   - The library writes nothing to the standard streams.
+ *   - The library sees the environment as it was when it was loaded. It reads the
+ *     variable that "judge.api_key_env" names, SSL_CERT_FILE and SSL_CERT_DIR.
  *
  * THREADS
  *
- *   Every function may be called from every thread, and any two calls may
- *   overlap, on the same handle too. Calls marked "does not block" do no I/O and
- *   wait for no judge; the others are marked with what they wait for.
+ *   You may call every function from every thread, and several at once, also on one
+ *   handle. A function that is marked "Does not block" does no I/O and waits for no
+ *   judge. The others say what they wait for.
  *
  * CLOSING
  *
- *   rb_scorer_close and rb_sim_stop make the handle invalid at once: every later
- *   call on it is refused with RB_ERR_HANDLE, and so is a second close. Work in
- *   flight is cancelled and waited for until the deadline. A group cut off by a
- *   close changes no buffer.
+ *   rb_scorer_close and rb_sim_stop make their handle invalid at once. Every later
+ *   call on it returns RB_ERR_HANDLE, a second close as well. They cancel the work in
+ *   flight and wait for it until their deadline. A group that is cancelled this way
+ *   changes no buffer.
  *
- * RETURN CODES
+ * ERRORS
  *
- *   int32_t results are RB_OK or one of the negative codes below; then the text
- *   is in rb_last_error() of the same thread, and every output is 0 or NULL. A
- *   call that failed changed nothing. Any call that returns a code can return
- *   RB_ERR_FORKED or RB_ERR_PANIC, any that takes a handle RB_ERR_HANDLE, and any
- *   that takes a pointer RB_ERR_INVALID (NULL, or text that is not UTF-8): these
- *   are not repeated below.
+ *   An int32_t result is RB_OK or one of the negative codes below. After a negative
+ *   code rb_last_error() of the same thread describes the error, every output is 0 or
+ *   NULL, and the call has changed nothing. These codes are not repeated below:
+ *     RB_ERR_FORKED, RB_ERR_PANIC   every call can return them
+ *     RB_ERR_HANDLE                 every call that takes a handle
+ *     RB_ERR_INVALID                every call that takes a pointer: for NULL, for
+ *                                   text that is not UTF-8, and for a document that
+ *                                   is not JSON or has an unknown or a wrong field
  *
  * MEMORY
  *
- *   Inputs are borrowed for the call and copied. Outputs (char **out) belong to
- *   the caller, who frees them with rb_free. Text is NUL-terminated UTF-8.
+ *   The library copies its inputs. An output (char **out) belongs to the caller, who
+ *   frees it with rb_free. Text is NUL-terminated UTF-8.
  *
  * JSON
  *
- *   Unknown fields are refused, naming the field. Absent means the default.
+ *   The names of fields match exactly, case included; an unknown field is an error.
+ *   A field that is marked "optional" may be left out. Several optional fields have
+ *   their default beside them.
  */
 #ifndef RANKBUFFER_H
 #define RANKBUFFER_H
@@ -77,46 +79,57 @@
 extern "C" {
 #endif
 
-/* The version of this contract. It grows when something here changes meaning;
- * additions do not change it. Compare with rb_abi_version() after loading. */
+/* The version of this contract. It grows when something here changes its meaning;
+ * additions do not change it. Compare it with rb_abi_version() after loading. */
 #define RB_ABI_VERSION 1
 
-/* A scorer or a simulated judge. Never reused; 0 is no handle. */
+/* A scorer or a simulated judge. A handle is never used again; 0 is no handle. */
 typedef uint64_t rb_handle;
 
-/* A group in flight, within its scorer. Never reused; 0 is no ticket. */
+/* A group in flight, within its scorer. A ticket is never used again; 0 is none. */
 typedef uint64_t rb_ticket;
 
 enum {
     RB_OK = 0,
-    RB_ERR_INVALID = -1,    /* bad input; the text names the field and what to do */
-    RB_ERR_HANDLE = -2,     /* unknown or closed handle, or unknown ticket */
-    RB_ERR_STALE = -3,      /* the group's update has been applied or overtaken */
-    RB_ERR_CONFLICT = -4,   /* known query id, other content */
-    RB_ERR_NOT_FOUND = -5,  /* no such query, in the scorer or the checkpoint */
-    RB_ERR_BUSY = -6,       /* a limit is reached, or work outlived a deadline */
+    RB_ERR_INVALID = -1,    /* the input is wrong; the error names the field */
+    RB_ERR_HANDLE = -2,     /* the handle is unknown or closed, or the ticket unknown */
+    RB_ERR_STALE = -3,      /* the group has no update that still fits its buffer */
+    RB_ERR_CONFLICT = -4,   /* the query id is known with other content */
+    RB_ERR_NOT_FOUND = -5,  /* no such query in the scorer or the checkpoint */
+    RB_ERR_BUSY = -6,       /* a limit is reached, or other work is in flight */
     RB_ERR_IO = -7,         /* the file system or the network refused */
-    RB_ERR_CHECKPOINT = -8, /* truncated, corrupt, newer or foreign checkpoint */
-    RB_ERR_FORKED = -9,     /* the process forked after loading the library */
+    RB_ERR_CHECKPOINT = -8, /* the checkpoint is damaged, newer or of another method */
+    RB_ERR_FORKED = -9,     /* the process was forked after it had loaded the library */
     RB_ERR_PANIC = -10,     /* a bug in the library, contained; please report it */
-    RB_ERR_JUDGE = -11,     /* the judge failed and "on_failure" is "raise" */
-    RB_ERR_CANCELLED = -12  /* the group was given up and "on_failure" is "raise" */
+    RB_ERR_JUDGE = -11,     /* the judge failed, and "on_failure" is "raise" */
+    RB_ERR_CANCELLED = -12  /* the group was cancelled, and "on_failure" is "raise" */
 };
 
 /* ------------------------------------------------------------- the library */
 
-/* The contract this library implements: compare it with RB_ABI_VERSION and
- * refuse to go on when they differ.
+/* Return the version of the contract that this library implements. If it is not
+ * RB_ABI_VERSION, do not use the library.
  * Never fails. Does not block; works in a forked child. Since 1. */
 uint32_t rb_abi_version(void);
 
-/* The release, "0.1.0" for one. Static, not to be freed.
+/* Return the release, such as "0.1.0". The text is static: do not free it.
  * Never fails. Does not block; works in a forked child. Since 1. */
 const char *rb_version(void);
 
-/* What the last failed call of this thread has to say, or "". Success leaves it
- * alone. Belongs to the library and is valid until this thread's next call;
- * texts over 4,000 bytes are cut.
+/* Describe the last failed call of this thread; "" if none failed. A call that
+ * succeeds leaves it as it is. The text belongs to the library and is valid until
+ * this thread's next call. It is a JSON object:
+ *
+ *   code     the kind of failure, such as "judge_unauthorized": one of the list in
+ *            core/fault/README.md
+ *   status   the return code of the call, such as -11
+ *   summary  one sentence that is safe to log: it quotes no response, no judge and no
+ *            file
+ *   message  the full text, at most 4,000 bytes
+ *   field    optional: the field that is wrong, such as "method.rankbuffer.k0"
+ *   file     optional: the file that the error is about
+ *   line     optional: its line, from 1
+ *
  * Does not block; works in a forked child. Since 1. */
 const char *rb_last_error(void);
 
@@ -124,29 +137,36 @@ const char *rb_last_error(void);
  * Does not block; works in a forked child. Since 1. */
 void rb_free(void *text);
 
-/* How many handles are live, those still closing included: a test that ends at
- * 0 leaked none. Does not block. Since 1. */
+/* Count the live handles, including those that are still closing. A test that ends
+ * with 0 has leaked none. Does not block. Since 1. */
 int32_t rb_handles_open(void);
 
 /* -------------------------------------------------------------- the scorer */
 
-/* Create a scorer: one method, one judge, and a buffer for each query.
+/* Create a scorer. It has one method and one judge, and keeps a buffer for each query.
  *
- *   config  {"method": {"name": "rankbuffer", options...},
- *            "judge": {"base_url", "model", ...} or {"type": "simulated", ...},
- *            "seed": 0, "on_failure": "mean"|"neutral"|"raise",
- *            "reasoning": {"open": "<think>", "close": "</think>"} | null,
- *            "prompts": {"coarse": "/path/to/template", ...},
- *            "max_response_bytes", "max_group_size", "max_groups"}
- *   out     the handle, to be closed with rb_scorer_close
+ *   config  a JSON object:
+ *     method              {"name": "rankbuffer", ...}: the name of the reward method
+ *                         and its options
+ *     judge               {"base_url", "model", ...}, or {"type": "simulated", ...}
+ *     seed                optional, 0: of presentation orders and votes
+ *     on_failure          optional, "mean": what a failed response is rewarded with.
+ *                         "mean" is the mean reward of the others, "neutral" rewards
+ *                         the whole group 0, "raise" makes the group fail
+ *     advantage           optional, "grpo"; "dr_grpo" does not divide by the std
+ *     reasoning           optional, {"open": "<think>", "close": "</think>"}: what is
+ *                         between the tags is hidden from the judge; null hides nothing
+ *     prompts             optional, {kind: path}: your own prompt templates
+ *     max_response_bytes  optional, 4 MiB
+ *     max_group_size      optional, 4096 responses
+ *     max_groups          optional, 65536 groups in flight
+ *   out     the handle; close it with rb_scorer_close
  *
- * Reads the template files; sends nothing to the judge.
- * RB_ERR_INVALID: unknown or unusable field, a missing key variable, a template
- * that lacks a variable. RB_ERR_IO: a template cannot be read, or the process
- * is out of file descriptors. Since 1. */
+ * The call reads the template files. It sends nothing to the judge.
+ * RB_ERR_IO: the process is out of file descriptors. Since 1. */
 int32_t rb_scorer_new(const char *config, rb_handle *out);
 
-/* Check a scorer's configuration, and queries that it shall score, before a run.
+/* Check a configuration, and queries that are to be scored, before a run.
  *
  *   document  a JSON object:
  *     config   the configuration, as in rb_scorer_new
@@ -154,274 +174,336 @@ int32_t rb_scorer_new(const char *config, rb_handle *out);
  *       query_id, query, rubrics, ranked   as in rb_buffer_create
  *       reference                          as in rb_score_submit
  *
- * The call fails with the first error that rb_scorer_new or, for a group of one of
- * the queries, rb_score_submit would fail with. An error about a query names its
- * index: the "field" is "queries[3].ranked". The call reads the template files of
- * "prompts". It asks no judge and keeps nothing.
- * RB_ERR_INVALID, RB_ERR_CONFLICT, RB_ERR_IO: as in those functions.
- * Does not wait for a judge. Since 1. */
+ * The call fails with the first error of rb_scorer_new, or of rb_score_submit for a
+ * group of one of the queries. An error about a query names its index: the "field" is
+ * "queries[3].ranked". The call reads the template files, asks no judge and keeps
+ * nothing.
+ * RB_ERR_CONFLICT: a query id is there twice with different content. Since 1. */
 int32_t rb_check(const char *document);
 
-/* Read the prompt template that ships for a kind of judge call, to start one's
- * own from and name it under "prompts".
+/* Read the prompt template that ships with the library for one kind of judge call.
+ * Start from it to write your own, and name its file under "prompts".
  *
  *   kind  "coarse", "coarse_order", "fine", "manager", "score", "rubric_score",
- *         "pair", "match", "select", "preference", "reasoned", "label", "rubrics"
- *   out   its text, not JSON; {{name}} stands for what each call fills in
+ *         "pair", "match", "select", "preference", "reasoned", "label" or "rubrics"
+ *   out   the template as plain text; each call replaces {{name}}
  *
- * RB_ERR_INVALID: no such kind. Does not block. Since 1. */
+ * Does not block. Since 1. */
 int32_t rb_prompt_template(const char *kind, char **out);
 
-/* Close a scorer: cancel the groups in flight, let calls on other threads
- * return, close the event descriptor.
+/* Close a scorer: cancel the groups in flight, wait for calls on other threads to
+ * return, and close the event descriptor.
  *
- *   deadline_ms  how long to wait for that; 0: for a moment only, in which a
- *                scorer with nothing in flight closes; negative: for ever
+ *   deadline_ms  how long to wait for that. 0 waits a moment, which is enough if
+ *                nothing is in flight. A negative value waits without a limit
  *
- * The event descriptor becomes readable first, so that a thread waiting on it
- * wakes, calls rb_poll and gets RB_ERR_HANDLE. Take it out of an event loop
- * before closing: its number may be used again afterwards.
- * RB_ERR_BUSY: something was still in flight at the deadline. The handle is
- * invalid all the same and the rest is finished in the background. Since 1. */
+ * The event descriptor becomes readable first: a thread that waits for it wakes, calls
+ * rb_poll and gets RB_ERR_HANDLE. Remove the descriptor from event loops before you
+ * close the scorer, because the system may use its number again.
+ * RB_ERR_BUSY: something was still in flight at the deadline. The handle is invalid,
+ * and the close goes on in the background. Since 1. */
 int32_t rb_scorer_close(rb_handle scorer, int64_t deadline_ms);
 
-/* Count what the scorer did so far.
+/* Report what the scorer has done so far.
  *
- *   out  {"method", "queries", "in_flight", "groups": by status, "judge": by kind
- *        of call, requests tried, succeeded, retried and failed, tokens, latency
- *        quantiles; "steps": by training step}
+ *   out  a JSON object:
+ *     method     the name of the method
+ *     queries    number of known queries
+ *     in_flight  number of groups in flight
+ *     groups     {status: number of groups that ended with it}
+ *     judge      {"kinds": {kind: counts}, "total": counts}; counts are attempts
+ *                ("tried", "succeeded", "retried", "failed"), tokens and quantiles of
+ *                the latency
+ *     steps      for each of the newest 1,024 training steps {"step", "groups",
+ *                "zero_spread_share": the share of groups with equal rewards}
+ *     warnings   optional: options that are likely a mistake with this judge
+ *     journal    optional, {"entries", "bytes", "errors", "last_error"}: of the
+ *                journal that is being written
  *
  * Does not block. Since 1. */
 int32_t rb_stats(rb_handle scorer, char **out);
 
-/* Ask every endpoint of the judge once whether it can be reached, takes the key
- * and serves the model, so that a run fails at its start. A simulated judge
- * always passes.
+/* Ask every endpoint of the judge once whether it can be reached, accepts the key and
+ * serves the model. A simulated judge always passes.
  *
- *   deadline_ms  how long that may take; negative: the judge's own timeout alone
+ *   deadline_ms  how long that may take; a negative value: "judge.timeout" alone
  *
- * RB_ERR_JUDGE: what is wrong, and where. Waits for the judge. Since 1. */
+ * RB_ERR_JUDGE: an endpoint did not pass. Waits for the judge. Since 1. */
 int32_t rb_judge_check(rb_handle scorer, int64_t deadline_ms);
 
 /* ----------------------------------------------------------------- buffers */
 
-/* Make a query known, and start its buffer when ranked responses are given.
+/* Make a query known. If it has ranked responses, its buffer starts with them. A query
+ * that is known with the same content stays as it is.
  *
- *   query  {"query_id", "query": text or [{"role", "content"}],
- *           "rubrics"?: [{"text", "weight": 1}], "ranked"?: [best first]}
+ *   query  a JSON object:
+ *     query_id  a text that identifies the query
+ *     query     a text, or a list of chat messages {"role", "content"}
+ *     rubrics   optional, a list of {"text", "weight": 1}
+ *     ranked    optional, a list of at least 2 responses, the best first
  *
- * Does nothing for a known query with the same content.
- * RB_ERR_INVALID: a field cannot be used. RB_ERR_CONFLICT: known query id, other
- * content. Does not block. Since 1. */
+ * RB_ERR_CONFLICT: the query id is known with other content.
+ * Does not block. Since 1. */
 int32_t rb_buffer_create(rb_handle scorer, const char *query);
 
-/* Read one query's buffer as it is now.
+/* Read the buffer of a query.
  *
- *   out  {"query_id", "query", "rubrics", "initial", "epochs_seen",
- *         "anchors": [{"text", "source", "epoch", "step", "inactive"}]}, the
- *        anchors worst first
+ *   out  a JSON object:
+ *     query_id, query, rubrics  as given
+ *     initial                   number of anchors the buffer started with
+ *     epochs_seen               list of epochs
+ *     anchors                   list of {"text", "source", "epoch", "step",
+ *                               "inactive"}, the worst first
  *
- * RB_ERR_NOT_FOUND: unknown query. Does not block. Since 1. */
+ * RB_ERR_NOT_FOUND: the query is unknown. Does not block. Since 1. */
 int32_t rb_buffer_get(rb_handle scorer, const char *query_id, char **out);
 
-/* Apply the maintenance of a group that was scored with "update": false.
+/* Apply the buffer update of a group that was scored with "update": false.
  *
  *   group_id  from the group's result
  *
- * RB_ERR_STALE: no such group waits for its update: it was applied, the buffer
- * has changed since the group was scored, or it was never scored that way.
+ * RB_ERR_STALE: the group has no update that still fits. It was applied before, or the
+ * buffer has changed since the group was scored, or the group was not scored with
+ * "update": false.
  * RB_ERR_BUSY: other groups of the query are in flight.
- * Waits for the disk if there is a journal. Since 1. */
+ * Waits for the disk if a journal is open. Since 1. */
 int32_t rb_update(rb_handle scorer, const char *group_id);
 
-/* Have the judge write rubrics for a query from its ranked responses. Changes
- * nothing: give them back with the query to use them.
+/* Let the judge write rubrics for a query from its ranked responses. The call changes
+ * nothing: to use the rubrics, give them with the query.
  *
- *   query  as in rb_buffer_create, ranked responses needed
- *   out    [{"text", "weight"}], 3 to 5 of them
+ *   query  as in rb_buffer_create; "ranked" is needed
+ *   out    a list of 3 to 5 {"text", "weight"}
  *
- * RB_ERR_JUDGE: the judge failed, or wrote none that can be used.
+ * RB_ERR_JUDGE: the judge failed, or wrote no usable rubrics.
  * RB_ERR_CANCELLED: the scorer was closed meanwhile. Waits for the judge. Since 1. */
 int32_t rb_rubrics_write(rb_handle scorer, const char *query, char **out);
 
 /* ----------------------------------------------- scoring: submit, then poll */
 
-/* Hand over a group and return at once. Its result comes out of rb_poll.
+/* Submit a group and return at once. rb_poll returns its result.
  *
- *   group  {"query_id", "query"?, "rubrics"?, "ranked"?, "reference"?,
- *           "responses": [text], "eligible"?: [bool], "format_scores"?: [0..1],
- *           "epoch"?, "step"?, "update": true, "validate": false,
- *           "deadline_ms"?, "idempotency_key"?, "after_checkpoint"?, "result_key"?}
- *   out    the ticket, good until its completion was polled
+ *   group  a JSON object:
+ *     query_id          the query
+ *     query, rubrics, ranked
+ *                       as in rb_buffer_create; optional once the query is known
+ *     reference         optional: the response that the method "prc" compares with
+ *     responses         a list of texts
+ *     eligible          optional, a list of true or false, one for each response: false
+ *                       treats the response as an empty one
+ *     format_scores     optional, a list of numbers in 0..1, one for each response,
+ *                       instead of the method's format check
+ *     epoch             optional: the training epoch. By default the number of groups
+ *                       that the query had
+ *     step              optional: the training step
+ *     update            optional, true: false keeps the buffer update for rb_update
+ *     validate          optional, false: true never changes the buffer
+ *     deadline_ms       optional: after it, what is not judged has the status "timeout"
+ *     idempotency_key   optional, at most 256 bytes: a group whose key was applied to
+ *                       the query before is scored and changes nothing
+ *     after_checkpoint  optional, 0: number of the newest checkpoint that was saved
+ *                       when the group began (see rb_restore_from)
+ *     result_key        optional, at most 512 bytes: the journal keeps the group's
+ *                       result under this key (see rb_journal)
+ *   out    the ticket, which is valid until rb_poll has returned the group
  *
- * Query, rubrics and ranked are needed the first time a query is seen, here or
- * in rb_buffer_create. Groups of one query take effect in the order they were
- * submitted or opened; others run side by side. A group whose tag, at most 256
- * bytes, was applied to its query before is scored and changes nothing; mark and
- * label, at most 512 bytes, are for the journal (rb_journal).
- * RB_ERR_INVALID, RB_ERR_CONFLICT: as in rb_buffer_create. RB_ERR_BUSY: too many
- * groups in flight; poll, then try again. Does not block. Since 1. */
+ * Groups of one query take effect in the order in which they were submitted or opened.
+ * Groups of different queries run side by side.
+ * RB_ERR_CONFLICT: the query id is known with other content.
+ * RB_ERR_BUSY: "max_groups" are in flight; poll, then try again.
+ * Does not block. Since 1. */
 int32_t rb_score_submit(rb_handle scorer, const char *group, rb_ticket *out);
 
-/* Give up a group in flight. It completes soon: what was not judged yet has the
- * status "cancelled" (with "on_failure": "raise" the group ends with
- * RB_ERR_CANCELLED instead), and its buffer stays as it was. Does nothing for a
- * group that has completed.
- * RB_ERR_HANDLE: never given out. Does not block. Since 1. */
+/* Cancel a group. It ends soon: each response that is not judged yet has the status
+ * "cancelled", and the buffer stays as it was. With "on_failure": "raise" the group ends
+ * with RB_ERR_CANCELLED instead. A group that has ended stays as it is.
+ * RB_ERR_HANDLE: the ticket was never given out. Does not block. Since 1. */
 int32_t rb_cancel(rb_handle scorer, rb_ticket ticket);
 
-/* The descriptor that is readable when completions wait for rb_poll: an eventfd,
- * non-blocking and close-on-exec, to be given to poll(2), epoll or an event
- * loop. It belongs to the scorer and closes with it; do not read it, rb_poll
- * does. Readable with nothing to poll happens and is harmless.
+/* Return a descriptor that is readable while ended groups wait for rb_poll. It is an
+ * eventfd, non-blocking and close-on-exec, for poll(2), epoll or an event loop. It
+ * belongs to the scorer and closes with it. Do not read it: rb_poll does. It can be
+ * readable although nothing is to be polled.
  * Does not block. Since 1. */
 int32_t rb_event_fd(rb_handle scorer, int32_t *out);
 
-/* Take every completion that is ready.
+/* Take every group that has ended.
  *
- *   out  [{"ticket", "result": {...}} or {"ticket", "error": {"code", "message"}}]
- *        in order of completion; [] when none is ready
+ *   out  a list in the order in which the groups ended, [] if none has:
+ *     ticket  of the group
+ *     result  its result, or
+ *     error   why it failed, as in rb_last_error
  *
- * A result: {"group_id", "query_id", "method", "rewards", "advantages", "ranks",
- * "positions", "progress", "status", "group_status", "anchors_before", "anchors",
- * "calls", "tokens", "latency_ms", "reward_std", "applied"}, lists in the order of the
- * responses; "detail" holds what only this method has to say, and "unjudged" in
- * it why nothing was asked and the rewards are 0. Each completion is handed out once: with several threads polling,
- * one of them gets it. Clears the event descriptor. Does not block. Since 1. */
+ * A result is a JSON object. Its lists are in the order of the responses.
+ *     group_id, query_id, method, epoch, step
+ *     rewards         finite numbers
+ *     advantages      (reward - mean) / (std + 1e-6), or reward - mean for "dr_grpo"
+ *     ranks           0 for the worst; equal ones share their mean rank
+ *     positions       number of anchors below the response; null if it has none
+ *     progress        share of the initial anchors that are below it, or null
+ *     status          "ok" or why the response was not judged
+ *     group_status    "ok"; "partial": at least one call failed; or "failed"
+ *     anchors_before, anchors   size of the buffer before and after the group
+ *     calls, tokens   requests sent, by kind, and what they cost
+ *     latency_ms, reward_std
+ *     applied         whether the group changed the buffer
+ *     error, error_code, error_summary
+ *                     optional: the first failure, as "message", "code" and "summary" in
+ *                     rb_last_error
+ *     detail          optional: what only this method reports; "unjudged" in it says
+ *                     why no call was needed and all rewards are 0
+ *
+ * Each group is returned once: if several threads poll, one of them gets it. The call
+ * clears the event descriptor. Does not block. Since 1. */
 int32_t rb_poll(rb_handle scorer, char **out);
 
 /* ------------------------------------------------- scoring: wait for the end */
 
-/* Score one group and wait for its result: submit, wait and poll in one call.
- * Its completion does not appear in rb_poll.
+/* Score one group and wait for its result. rb_poll does not return this group.
  *
  *   group  as in rb_score_submit
  *   out    the result, as in rb_poll
  *
- * A close of the scorer on another thread ends the wait as rb_cancel does.
- * RB_ERR_JUDGE, RB_ERR_CANCELLED: the judge failed, or the scorer was closed, and
- * "on_failure" is "raise". Others as in rb_score_submit.
- * Waits for the judge. Since 1. */
+ * If another thread closes the scorer, the wait ends as with rb_cancel.
+ * RB_ERR_JUDGE, RB_ERR_CANCELLED: the group failed, and "on_failure" is "raise".
+ * Other codes as in rb_score_submit. Waits for the judge. Since 1. */
 int32_t rb_score_group(rb_handle scorer, const char *group, char **out);
 
-/* ------------------------------------- scoring: feed a group as it is written */
+/* -------------------------------------------- scoring: add responses one by one */
 
-/* Open a group whose responses come one by one. Where the method can, a response
- * is judged as soon as it is there; the result is that of the whole group at
- * once. The group holds its query until it is closed or its deadline passes.
+/* Open a group whose responses come one by one. Where the method allows it, a response
+ * is judged as soon as it is there. The result is the same as that of a whole group.
+ * Later groups of the query wait until this one is complete, closed or past its
+ * deadline.
  *
  *   group     as in rb_score_submit, without "responses"
- *   expected  how many responses are to come, at least 1
+ *   expected  number of responses, at least 1
  *   out       the ticket
  *
- * Return codes as in rb_score_submit. Does not block. Since 1. */
+ * Codes as in rb_score_submit. Does not block. Since 1. */
 int32_t rb_group_open(rb_handle scorer, const char *group, int32_t expected, rb_ticket *out);
 
-/* Feed one response of an open group.
+/* Add one response to an open group. With the last one the group closes.
  *
- *   index     its place, 0 <= index < expected; each place once, in any order
- *   response  a JSON string, or {"text", "eligible"?, "format_score"?}
+ *   index     its place in the group, from 0; each place once, in any order
+ *   response  a JSON string, or a JSON object:
+ *     text          the response
+ *     eligible      optional, as in rb_score_submit
+ *     format_score  optional, a number in 0..1, as in rb_score_submit
  *
- * The group closes by itself with the last response expected.
- * RB_ERR_INVALID: place out of range or taken, or the response is over the limit.
- * RB_ERR_HANDLE: the response comes after the group was closed or its deadline has
- * passed, or the ticket was never given out. Does not block. Since 1. */
+ * RB_ERR_INVALID: the index is out of range or was used before, or the response is
+ * larger than "max_response_bytes".
+ * RB_ERR_HANDLE: the group was closed, its deadline has passed, or the ticket was never
+ * given out. Does not block. Since 1. */
 int32_t rb_group_add(rb_handle scorer, rb_ticket ticket, int32_t index, const char *response);
 
-/* Close an open group with the responses that came; those that did not have the
- * status "cancelled", and such a group changes no buffer. Does nothing for a group
- * that has all its responses.
- * RB_ERR_HANDLE: never given out. Does not block. Since 1. */
+/* Close an open group. Each response that did not come has the status "cancelled", and
+ * the group changes no buffer. A group that has all its responses stays as it is.
+ * RB_ERR_HANDLE: the ticket was never given out. Does not block. Since 1. */
 int32_t rb_group_close(rb_handle scorer, rb_ticket ticket);
 
 /* -------------------------------------------------------------- checkpoints */
 
-/* Write every buffer to a file: a consistent point, each query before or after a
- * whole group. Scoring goes on meanwhile. The file is written beside its final
- * name, synced and renamed, so that a crash leaves the old one or the new one.
+/* Write all buffers to a file. Each query is saved as it was before or after a whole
+ * group; scoring goes on meanwhile. The library writes a temporary file beside the
+ * path, syncs and renames it, so that a crash leaves the old file or the new one.
  * Equal buffers give equal bytes.
  *
- *   path  any bytes the file system takes; its directory must exist
+ *   path  in any encoding; its directory must exist
  *
  * RB_ERR_IO: the file cannot be written. Waits for the disk. Since 1. */
 int32_t rb_snapshot(rb_handle scorer, const char *path);
 
-/* Replace every buffer by those of a file; on any error the scorer stays as it
- * was.
- * RB_ERR_BUSY: groups are in flight. RB_ERR_IO: the file cannot be read.
- * RB_ERR_CHECKPOINT: truncated, corrupt, written by a newer version or for another
- * method, or no checkpoint at all.
- * Waits for the disk. Since 1. */
+/* Replace all buffers by those of a file. After an error the scorer is as it was.
+ *
+ * RB_ERR_BUSY: groups are in flight, or a journal is open.
+ * RB_ERR_IO: the file cannot be read.
+ * RB_ERR_CHECKPOINT: the file is damaged, is no checkpoint, or was written by a newer
+ * version or by another method. Waits for the disk. Since 1. */
 int32_t rb_restore(rb_handle scorer, const char *path);
 
-/* Write every later change of a buffer down in a file, a journal, before the
- * result of the group that made it is seen. What is written stays when the
- * process dies: a snapshot and the journal that goes on from it are the scorer.
+/* Write every later change of a buffer to a file, the journal. A change is in the
+ * journal before rb_poll returns the group that made it. If the process dies, a
+ * snapshot and the journal that follows it hold all buffers.
  *
- *   path      a new file; NULL: stop writing. A journal open before is closed
- *   snapshot  also write the state from which the new journal goes on to this
- *             file, as rb_snapshot does; NULL: do not
+ *   path      a new file; the journal that was open before is closed. NULL ends the
+ *             journal
+ *   snapshot  a file to which the state at the start of the new journal is written, as
+ *             rb_snapshot does; NULL writes none
  *
- * With a group that has a "label" its result is written too, so that the rewards
- * are not lost between the buffer's change and rb_poll: if its "group_status" is
- * "ok", whether or not the buffer had to change. Groups that end otherwise have
- * changed nothing and can be scored again; so can those with "validate": true or
- * "update": false, of which nothing is written here.
+ * A group with a "result_key" and the "group_status" "ok" also has its result in the
+ * journal, even if its buffer did not change. After a restart rb_restore_from returns
+ * these results. Every other group has changed nothing and can be scored again. Groups
+ * with "validate": true or "update": false are not in the journal.
  *
- * What cannot be written later on fails no group; rb_stats counts it. After an
- * error the journal is the old one, or, if only the snapshot failed, both
- * journals together hold everything.
- * RB_ERR_IO: a file cannot be written, or path exists. Waits for the disk.
- * Since 1. */
+ * A later write that fails makes no group fail: rb_stats counts it. If this call fails,
+ * the old journal stays open; if only the snapshot failed, the new journal is open, and
+ * the two journals together hold all changes.
+ * RB_ERR_IO: a file cannot be written, or path exists. Waits for the disk. Since 1. */
 int32_t rb_journal(rb_handle scorer, const char *path, const char *snapshot);
 
-/* Replace every buffer by those of several files; like rb_restore.
+/* Replace all buffers by those of checkpoints and of the journals that follow them.
+ * After an error the scorer is as it was.
  *
- *   sources  {"checkpoints": [path], "journals": [path, oldest first],
- *             "until"?: {"step": n} or {"mark": n},
- *             "shard"?: {"index", "count"}, "answers"?: n}
- *   out      {"queries", "entries", "skipped", "torn", "answered"}: queries now
- *            known, journal entries applied and left out, and whether a journal
- *            ended within an entry, as the death of its writer leaves it; then
- *            [{"label", "query_id", "result", "responses"}], the groups with a label
- *            whose entries were applied, in the order of the journals: the result
- *            byte for byte as rb_poll gave it or would have, and of each response the
- *            first 24 hex digits of the SHA-256 of its text as it was handed in;
- *            with "answers" the newest n alone
+ *   sources  a JSON object:
+ *     checkpoints  optional, a list of paths
+ *     journals     optional, a list of paths, the oldest first
+ *     until        optional: which groups of the journals are kept.
+ *                  {"step": n} keeps the groups with step <= n, and those without a step
+ *                  whose after_checkpoint is < n.
+ *                  {"after_checkpoint": n} keeps the groups whose after_checkpoint
+ *                  is < n
+ *     shard        optional, {"index", "count"}: keeps the queries whose id has a CRC-32
+ *                  that is index modulo count
+ *     results      optional: how many results are returned, the newest; by default all
+ *   out      a JSON object:
+ *     queries      number of queries that are known now
+ *     entries      number of journal entries that were applied
+ *     skipped      number of journal entries that "until" and "shard" left out
+ *     torn         true if a journal ended within an entry, because the process that
+ *                  wrote it died
+ *     results      a list, in the order of the journals, for the groups with a result:
+ *       query_id, result_key  of the group
+ *       result                byte for byte what rb_poll returned, or would have
+ *       responses             for each response the first 24 hex digits of the SHA-256
+ *                             of its text as it was added
  *
- * "until" leaves out the groups of steps above n, those without a step if their
- * "mark" is not below n; or all groups whose "mark" is not below n. "shard" keeps
- * the queries whose id's CRC-32 modulo count is index. Errors as in rb_restore.
- * Waits for the disk. Since 1. */
+ * Codes as in rb_restore. Waits for the disk. Since 1. */
 int32_t rb_restore_from(rb_handle scorer, const char *sources, char **out);
 
 /* Read a checkpoint without a scorer.
  *
- *   query_id  one query's buffer, without reading the others; NULL: a listing
- *   out       a buffer as in rb_buffer_get; or {"meta", "queries": [buffers]}
+ *   query_id  reads the buffer of this query alone; NULL reads all
+ *   out       a buffer as in rb_buffer_get; or {"meta": {"method", "created_by"},
+ *             "queries": [buffers]}
  *
- * RB_ERR_NOT_FOUND: the query is not in the file. RB_ERR_IO, RB_ERR_CHECKPOINT:
- * as in rb_restore. Waits for the disk. Since 1. */
+ * RB_ERR_NOT_FOUND: the query is not in the file.
+ * RB_ERR_IO, RB_ERR_CHECKPOINT: as in rb_restore. Waits for the disk. Since 1. */
 int32_t rb_inspect(const char *path, const char *query_id, char **out);
 
 /* --------------------------------------------------------- simulated judge */
 
 /* Serve a simulated judge over HTTP, OpenAI-compatible, for demos and tests.
  *
- *   config  {"qualities": {text: number}, "sigma", "drift", "taste", "crowding",
- *            "position_bias", "latency_ms", "failure_rate", "malformed_rate",
- *            "seed", "host": "127.0.0.1", "port": 0}; port 0 picks a free one
- *   out     the handle, to be stopped with rb_sim_stop
+ *   config  a JSON object:
+ *     host, port     optional, "127.0.0.1" and 0; port 0 takes a free one
+ *     qualities      {text: number}, or by query {query: {text: number}}
+ *     sigma, drift, taste, crowding, position_bias
+ *                    optional, 0: the judge's errors
+ *     latency_ms     optional, 0: duration of a call
+ *     failure_rate, malformed_rate
+ *                    optional, 0: shares of calls that fail or give no verdict
+ *     seed           optional, 0
+ *   out     the handle; stop the server with rb_sim_stop
  *
- * RB_ERR_INVALID: unknown or unusable field. RB_ERR_IO: the address cannot be
- * listened on. Does not block. Since 1. */
+ * RB_ERR_IO: the address cannot be listened on. Does not block. Since 1. */
 int32_t rb_sim_start(const char *config, rb_handle *out);
 
-/* Where it listens, for a judge's "base_url": "http://127.0.0.1:40123/v1".
+/* Return the server's URL, such as "http://127.0.0.1:40123/v1", for "judge.base_url".
  * Does not block. Since 1. */
 int32_t rb_sim_url(rb_handle sim, char **out);
 
-/* Stop serving: close the listener, cut off requests in flight.
+/* Stop the server: close the listener and end the requests in flight.
  * deadline_ms and RB_ERR_BUSY as in rb_scorer_close. Since 1. */
 int32_t rb_sim_stop(rb_handle sim, int64_t deadline_ms);
 
