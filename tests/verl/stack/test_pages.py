@@ -100,6 +100,4 @@ def shown(default: Any) -> str:
     """A default as the table has it."""
     if isinstance(default, tuple):
         return ", ".join(shown(value) for value in default)
-    if default is None:
-        return "`rollout.n`"
     return f"`{default}`" if isinstance(default, str) else f"{default:g}"

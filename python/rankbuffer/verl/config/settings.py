@@ -76,7 +76,7 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, given: Mapping[str, Any]) -> Settings:
-        """From ``reward.rankbuffer`` as plain mappings. Raises ConfigError with the option's path."""
+        """From ``reward.rankbuffer`` as plain mappings. ConfigError names the option."""
         options = with_file(given)
         ours = {"rendezvous", "checkpoint", "side_file"}
         theirs = {f.name for f in fields(ScorerConfig)}

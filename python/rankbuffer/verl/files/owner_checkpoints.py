@@ -27,8 +27,8 @@ from .trainer_checkpoints import LatestStepFile, Resume, step_directories
 log = logging.getLogger(__name__)
 
 _WAYS_OUT = (
-    "resume another step; or, if global_step_N/rankbuffer is damaged, remove it to restore from the "
-    "journal; or start with empty buffers: +reward.rankbuffer.checkpoint.on_missing=fresh"
+    "resume another step; or, if global_step_N/rankbuffer is damaged, remove it to restore from "
+    "the journal; or start with empty buffers: +reward.rankbuffer.checkpoint.on_missing=fresh"
 )
 
 
@@ -147,8 +147,8 @@ class OwnerCheckpoints:
             return
         self._journal_error_logged = True
         log.error(
-            "rankbuffer: the journal lacks changes of buffers: %.300s; a resume from before the next "
-            "checkpoint may restore other buffers",
+            "rankbuffer: the journal lacks changes of buffers: %.300s; a resume from before the "
+            "next checkpoint may restore other buffers",
             journal.get("last_error"),
         )
 
