@@ -15,6 +15,7 @@ import rankbuffer as rb
 
 Build = Callable[..., rb.Scorer]
 
+
 def test_a_method_has_one_name() -> None:
     assert [kind.__name__.lower() for kind in rb.METHODS.values()] == list(rb.METHODS)
 

@@ -21,7 +21,6 @@ var (
 	ofQualities = ranktest.Qualities
 	near        = ranktest.Near
 	firstShown  = ranktest.FirstShown
-	verdicts    = ranktest.Verdicts
 	qualityOf   = ranktest.QualityOf
 	errDown     = ranktest.ErrDown
 )
