@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
@@ -47,18 +48,13 @@ func (c config) validate() error {
 		return fault.New(fault.MissingField, "method", "missing, want {\"name\": ...}")
 	case len(c.Judge) == 0:
 		return fault.New(fault.MissingField, "judge", "missing, want {\"base_url\": ..., \"model\": ...}")
-	case c.OnFailure != rank.FailMean && c.OnFailure != rank.FailNeutral && c.OnFailure != rank.FailRaise:
-		return invalid("on_failure", "%q is not one of mean, neutral, raise", c.OnFailure)
-	case c.Advantage != "grpo" && c.Advantage != "dr_grpo":
-		return invalid("advantage", "%q is not one of grpo, dr_grpo", c.Advantage)
-	case c.MaxResponseBytes < 1:
-		return invalid("max_response_bytes", "%d is below 1", c.MaxResponseBytes)
-	case c.MaxGroupSize < 1:
-		return invalid("max_group_size", "%d is below 1", c.MaxGroupSize)
-	case c.MaxGroups < 1:
-		return invalid("max_groups", "%d is below 1", c.MaxGroups)
 	}
-	return nil
+	return cmp.Or(
+		fault.OneOf("on_failure", c.OnFailure, rank.FailMean, rank.FailNeutral, rank.FailRaise),
+		fault.OneOf("advantage", c.Advantage, "grpo", "dr_grpo"),
+		fault.AtLeast("max_response_bytes", c.MaxResponseBytes, 1),
+		fault.AtLeast("max_group_size", c.MaxGroupSize, 1),
+		fault.AtLeast("max_groups", c.MaxGroups, 1))
 }
 
 // reasoning is which tags to strip by; the zero value strips nothing.

@@ -63,17 +63,17 @@ func (g groupJSON) check(size int, l limits) error {
 	case len(g.FormatScores) > 0 && len(g.FormatScores) != n:
 		return invalid("format_scores", "has %d entries for %d responses", len(g.FormatScores), n)
 	case g.Epoch != nil && *g.Epoch < 0:
-		return invalid("epoch", "%d is below 0", *g.Epoch)
+		return invalid("epoch", "need at least 0, got %d", *g.Epoch)
 	case g.Step != nil && *g.Step < 0:
-		return invalid("step", "%d is below 0", *g.Step)
+		return invalid("step", "need at least 0, got %d", *g.Step)
 	case len(g.IdempotencyKey) > maxIdempotencyKey:
 		return invalid("idempotency_key", "%d bytes are more than %d", len(g.IdempotencyKey), maxIdempotencyKey)
 	case len(g.ResultKey) > maxResultKey:
 		return invalid("result_key", "%d bytes are more than %d", len(g.ResultKey), maxResultKey)
 	case g.AfterCheckpoint < 0:
-		return invalid("after_checkpoint", "%d is below 0", g.AfterCheckpoint)
+		return invalid("after_checkpoint", "need at least 0, got %d", g.AfterCheckpoint)
 	case g.DeadlineMS != nil && *g.DeadlineMS < 1:
-		return invalid("deadline_ms", "%d is below 1", *g.DeadlineMS)
+		return invalid("deadline_ms", "need at least 1, got %d", *g.DeadlineMS)
 	}
 	for i, s := range g.FormatScores {
 		if err := checkScore(fmt.Sprintf("format_scores[%d]", i), s); err != nil {

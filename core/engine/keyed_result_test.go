@@ -123,7 +123,7 @@ func TestTheNewestResults(t *testing.T) {
 		}
 	}
 	_, err := open(t, ranked4, nil).RestoreFrom([]byte(`{"journals": [], "results": -1}`))
-	if err == nil || !strings.Contains(err.Error(), "results: -1 is below 0") {
+	if err == nil || !strings.Contains(err.Error(), "results: need at least 0, got -1") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -57,7 +57,7 @@ func (r restoreJSON) check() error {
 		return invalid("shard", "index %d of count %d", s.Index, s.Count)
 	}
 	if r.Results != nil && *r.Results < 0 {
-		return invalid("results", "%d is below 0", *r.Results)
+		return invalid("results", "need at least 0, got %d", *r.Results)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (e *Engine) Score(ctx context.Context, groupJSON []byte) ([]byte, error) {
 // partial and changes no buffer.
 func (e *Engine) Open(groupJSON []byte, expected int) (ticket uint64, err error) {
 	if expected < 1 {
-		return 0, invalid("expected", "%d is below 1", expected)
+		return 0, invalid("expected", "need at least 1, got %d", expected)
 	}
 	f, err := e.launch(groupJSON, expected, nil)
 	if err != nil {
