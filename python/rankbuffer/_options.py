@@ -97,10 +97,15 @@ def made_from(kind: type[T], given: Mapping[str, Any], where: str = "") -> T:
     return kind(**given)
 
 
-def documented(kind: type[T]) -> type[T]:
+def documented(kind: type[T], heading: str = "Options") -> type[T]:
     """Adds the options of a class to its documentation."""
-    kind.__doc__ = f"{inspect.getdoc(kind)}\n\nOptions:\n{_listing(options(kind).values())}"
+    kind.__doc__ = f"{inspect.getdoc(kind)}\n\n{heading}:\n{_listing(options(kind).values())}"
     return kind
+
+
+def with_fields(kind: type[T]) -> type[T]:
+    """Adds the fields of a class that one only reads to its documentation."""
+    return documented(kind, "Fields")
 
 
 def taking(kind: type) -> Callable[[F], F]:

@@ -8,9 +8,9 @@ from . import _ffi
 def prompt_template(kind: str) -> str:
     """The prompt template that ships for a kind of judge call.
 
-    Write it to a file, change it and give ``Scorer(prompts={kind: path})``. The kinds,
-    who uses them, and the variables that a template of theirs must use (those in
-    brackets: may use):
+    To change a prompt, write the template to a file, edit it, and give the file to the
+    scorer: ``Scorer(prompts={kind: path}, ...)``. These are the kinds, the methods that
+    use them, and the variables that a template must use (or may use, in brackets):
 
     - ``coarse`` (RankBuffer), ``coarse_order`` (``order_only``): ``{{query}} {{rubrics}}
       {{anchors}} {{candidate}} [{{k}} {{last}}]``
@@ -29,8 +29,11 @@ def prompt_template(kind: str) -> str:
     - ``rubrics`` (``Scorer.write_rubrics``): ``{{query}} {{ranked}} [{{n}}]``
 
     ``{{k}}`` is the number of anchors, ``{{last}}`` one less, ``{{n}}`` the number of
-    candidates, or of ranked responses. Texts come with their ids, between marks
-    that no text can contain. What must stay is the answer that a template asks
-    for: another one cannot be read. InputError for an unknown kind.
+    candidates, or of ranked responses. Each text is inserted with its id, between marks
+    that no text can contain. Do not change what the template asks the judge to answer,
+    since another answer cannot be read. InputError for an unknown kind.
+
+    >>> "{{candidate}}" in prompt_template("score")
+    True
     """
     return _ffi.library().prompt_template(_ffi.c_string(kind, "kind")).decode()

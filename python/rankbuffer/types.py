@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-Query: TypeAlias = str | Sequence[Mapping[str, str]]
-"""What the policy was asked: text, or chat messages ``{"role", "content"}``."""
+from ._options import with_fields
+
+Query: TypeAlias = str | Sequence[Mapping[str, Any]]
+"""What the policy was asked: text, or chat messages ``{"role", "content"}``.
+
+Messages are taken as trainers and chat APIs write them, with content in parts and
+with tool calls.
+"""
 
 Status: TypeAlias = Literal[
     "ok", "empty", "ineligible", "judge_failed", "timeout", "truncated", "cancelled"
@@ -15,49 +21,45 @@ Status: TypeAlias = Literal[
 """How one response ended."""
 
 GroupStatus: TypeAlias = Literal["ok", "partial", "failed"]
-"""How a group ended: partial and failed groups change no buffer."""
+"""How a group ended. Groups that are partial or failed change no buffer."""
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """One criterion of a query and how much it counts, above 0."""
+    """One criterion of a query. ``weight`` says how much it counts and is above 0."""
 
     text: str
     weight: float = 1.0
 
 
+@with_fields
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """One response on a query's quality scale.
+    """One response in a query's buffer, with which new responses are compared."""
 
-    ``source`` is how it came there (``ranked``, ``bootstrap``, ``left``,
-    ``right``, ``refine``, ``llm``), ``epoch`` and ``step`` when, and
-    ``inactive`` for how many epochs no response landed next to it.
-    """
+    text: Annotated[str, "the response"]
+    source: Annotated[
+        str,
+        "how it was added: ranked or bootstrap at the start, left or right beyond an end, "
+        "refine between two anchors, llm by the manager",
+    ]
+    epoch: Annotated[int, "when it was added"]
+    step: Annotated[int, "when it was added"]
+    inactive: Annotated[int, "for how many epochs no response was placed beside it"]
 
-    text: str
-    source: str
-    epoch: int
-    step: int
-    inactive: int
 
-
+@with_fields
 @dataclass(frozen=True, kw_only=True)
 class Buffer:
-    """One query's quality scale: its anchors, worst first.
+    """The buffer of one query."""
 
-    A query whose first group has not come yet has no anchors. ``initial`` is
-    how many anchors the scale began with.
-    """
-
-    query_id: str
-    query: str | list[dict[str, str]]
-    rubrics: list[Rubric]
-    initial: int
-    epochs_seen: list[int]
-    anchors: list[Anchor]
-    raw: dict[str, Any] = field(repr=False, compare=False)
-    """The same as JSON."""
+    query_id: Annotated[str, "the name of the query"]
+    query: Annotated[str | list[dict[str, str]], "what the policy was asked"]
+    rubrics: Annotated[list[Rubric], "those that were given"]
+    initial: Annotated[int, "the number of anchors at the start"]
+    epochs_seen: Annotated[list[int], "the epochs of its groups"]
+    anchors: Annotated[list[Anchor], "worst first; none before the first group of some queries"]
+    raw: Annotated[dict[str, Any], "the buffer as JSON"] = field(repr=False, compare=False)
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> Buffer:
@@ -72,64 +74,59 @@ class Buffer:
         )
 
 
+@with_fields
 @dataclass(frozen=True, kw_only=True)
 class GroupResult:
-    """The rewards of one group, and what they cost. Lists are parallel to the responses.
+    """The rewards of one group, and what they cost. Lists have the order of the responses.
 
-    ``result["name"]`` reads any field of the result's JSON, ``raw``, those
-    included that a newer library may add.
+    ``result["name"]`` reads any field of the result's JSON, ``raw``, including those that
+    a newer library may add.
     """
 
-    group_id: str
-    """``query_id/step/ordinal``; what ``Scorer.update`` takes."""
-    query_id: str
-    method: str
-    rewards: list[float]
-    """With the format reward; always finite."""
-    advantages: list[float]
-    """``(reward - mean) / (std + 1e-6)``; 0 when all rewards are equal."""
-    ranks: list[float]
-    """0 = worst; ties share the average rank."""
-    positions: list[int | None]
-    """How many anchors lie below; None where the method gives none."""
-    progress: list[float | None]
-    """Share of the query's initial anchors that lie below; can rise over training."""
-    status: list[Status]
-    group_status: GroupStatus
-    anchors_before: int
-    anchors: int
-    """After the update."""
-    calls: dict[str, int]
-    """Judge requests by kind of call."""
-    tokens: dict[str, int]
-    """``prompt``, ``completion`` and ``cached`` (the part of prompt read from a prefix cache)."""
-    latency_ms: float
-    reward_std: float
-    applied: bool = False
-    """Whether the group changed its query's buffer."""
-    epoch: int = 0
-    step: int = 0
-    error: str = ""
-    """The first failure of a group that is not ok, in full. It may quote the judge."""
-    error_code: str = ""
-    """The kind of that failure, one of the list in core/fault/README.md."""
-    error_summary: str = ""
-    """That failure in one sentence that is safe to log."""
-    detail: dict[str, Any] = field(default_factory=dict)
-    """What only this method has to say: scores per rubric, the champion, ...
-
-    ``detail["unjudged"]`` says why nothing was asked and every reward is 0 although
-    the status is ok: validation, or a single response, of a query that has no
-    scale yet or with a method that only compares.
-    """
-    raw: dict[str, Any] = field(repr=False, compare=False)
-    """The result's JSON."""
+    group_id: Annotated[str, "query_id/step/ordinal, which Scorer.update takes"]
+    query_id: Annotated[str, "the name of the query"]
+    method: Annotated[str, "the name of the method"]
+    rewards: Annotated[list[float], "with the format reward; always finite"]
+    advantages: Annotated[
+        list[float], "(reward - mean) / (std + 1e-6); 0 when all rewards are equal"
+    ]
+    ranks: Annotated[list[float], "0 = worst; ties share the average rank"]
+    positions: Annotated[
+        list[int | None], "how many anchors the judge found worse; None where nothing says so"
+    ]
+    progress: Annotated[
+        list[float | None], "share of the query's initial anchors that are worse, in 0..1"
+    ]
+    status: Annotated[list[Status], "how each response ended"]
+    group_status: Annotated[GroupStatus, "how the group ended"]
+    anchors_before: Annotated[int, "anchors in the buffer when the group was scored"]
+    anchors: Annotated[int, "anchors in the buffer after the update"]
+    calls: Annotated[dict[str, int], "judge calls by kind"]
+    tokens: Annotated[
+        dict[str, int], "prompt, completion, and cached: the part of prompt read from a cache"
+    ]
+    latency_ms: Annotated[float, "milliseconds from the call to the result"]
+    reward_std: Annotated[float, "standard deviation of the rewards"]
+    applied: Annotated[bool, "whether the group changed its query's buffer"] = False
+    epoch: Annotated[int, "the epoch, given or counted"] = 0
+    step: Annotated[int, "the step that was given"] = 0
+    error: Annotated[
+        str, "the first failure in full, if the group is not ok; it may quote the judge"
+    ] = ""
+    error_code: Annotated[str, "its code, one of the list in core/fault/README.md"] = ""
+    error_summary: Annotated[str, "that failure in one sentence that is safe to log"] = ""
+    detail: Annotated[
+        dict[str, Any],
+        "what only this method reports, such as scores per rubric. unjudged in it says why "
+        "nothing was judged and every reward is 0 although each status is ok: a method that "
+        "only compares was given one response or a validation group, or there is no buffer yet",
+    ] = field(default_factory=dict)
+    raw: Annotated[dict[str, Any], "the result as JSON"] = field(repr=False, compare=False)
 
     @classmethod
     def from_json(cls, raw: dict[str, Any]) -> GroupResult:
         values = {name: raw[name] for name in _RESULT_FIELDS if name in raw}
-        # JSON writes 1.0 as 1, which a list of whole rewards would carry on as
-        # integers, and a tensor made from it too.
+        # JSON writes 1.0 as 1. Integers among rewards would make an integer tensor.
         for name in ("rewards", "advantages", "ranks", "progress"):
             values[name] = [None if value is None else float(value) for value in values[name]]
         for name in ("latency_ms", "reward_std"):
