@@ -10,9 +10,9 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
+	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
 // maxTemplate bounds a template file, in bytes.
@@ -112,8 +112,8 @@ func readTemplate(path string) ([]byte, error) {
 		return nil, fmt.Errorf("must be a regular file of at most %d bytes", maxTemplate)
 	}
 	text, err := os.ReadFile(path)
-	if err == nil && !utf8.Valid(text) {
-		return nil, errors.New("is not UTF-8")
+	if err == nil {
+		err = strict.CheckText("", text)
 	}
 	return bytes.TrimPrefix(text, []byte("\ufeff")), err
 }

@@ -29,7 +29,7 @@ func TestLoadRefusesByName(t *testing.T) {
 		"a condition":            {Manager, "{{query}}\n{{if lookahead}}{{lookahead}}{{end}}", []string{":2: ", "{{if}} and {{end}} are not supported, delete them", "{{lookahead}} as a paragraph of its own"}},
 		"its end":                {Coarse, "{{end}}", []string{"{{if}} and {{end}} are not supported"}},
 		"if alone":               {Coarse, "{{ if }}", []string{"{{if}} and {{end}} are not supported"}},
-		"not UTF-8":              {Coarse, "\xff", []string{"is not UTF-8"}},
+		"not UTF-8":              {Coarse, "\xff", []string{"is not valid UTF-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "mine.txt")
