@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +126,39 @@ func TestLayersAreListedFromTheBottomUp(t *testing.T) {
 			t.Errorf("%s is listed twice", l.name)
 		}
 		below[l.name] = true
+	}
+}
+
+// ARCHITECTURE.md has a row for each package, with what it may import beside the
+// base, and fits on two pages.
+func TestArchitectureListsTheLayers(t *testing.T) {
+	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(page), "\n"); n > 150 {
+		t.Errorf("ARCHITECTURE.md has %d lines, 150 at most", n)
+	}
+	for _, l := range layers {
+		_, row, found := strings.Cut(string(page), "\n| `"+l.name+"` | ")
+		row, _, _ = strings.Cut(row, " |\n")
+		_, imports, _ := strings.Cut(row, " | ")
+		switch {
+		case !found:
+			t.Errorf("ARCHITECTURE.md has no row for %s", l.name)
+		case imports == "all of the above":
+		default:
+			var want []string
+			for _, name := range l.may {
+				want = append(want, "`"+path.Base(name)+"`")
+			}
+			slices.Sort(want)
+			got := strings.Split(strings.TrimSuffix(imports, "|"), ", ")
+			slices.Sort(got)
+			if strings.TrimSpace(strings.Join(got, " ")) != strings.Join(want, " ") {
+				t.Errorf("ARCHITECTURE.md: %s imports %v, this test allows %v", l.name, got, want)
+			}
+		}
 	}
 }
 
