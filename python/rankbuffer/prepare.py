@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._content import check_rows
 from ._whole import replacing, write_whole
 from .errors import ConfigError, InputError
-from .rows import QueryRow, located, parse_query, parse_replay, read
+from .rows import QueryRow, located, parse_query, parse_replay, read_checked
 
 LARGE = 4096
 """Bytes of ranked responses from which they go to a side file: rows are copied for each rollout."""
@@ -44,7 +43,7 @@ def prepare(
     without ``query_id`` is named after its content, in every file alike.
     """
     out = Path(out)
-    rows = _read(source)
+    rows = list(_read(source))
     if not rows:
         raise InputError(f"{source}: holds no queries")
     large = any(_size(row) > LARGE for row in rows)
@@ -58,19 +57,16 @@ def prepare(
     return Prepared(rows=len(rows), ranked=ranked, parquet=out, side_file=aside)
 
 
-def _read(source: str | os.PathLike[str]) -> list[QueryRow]:
+def _read(source: str | os.PathLike[str]) -> Iterator[QueryRow]:
     """The rows, checked. A query may come again, but not with other content."""
-    rows = []
     seen: dict[str, tuple[int, QueryRow]] = {}
-    for line, _, row in read(source, _parse):
+    for line, _, row in read_checked(source, _parse):
         first, known = seen.setdefault(row.query_id, (line, row))
         if name := row.differs(known) or known.differs(row):
             with located(source, line):
                 said = f"is another one than that of query_id {row.query_id!r} on line {first}"
                 raise InputError(f"{said}; give each query its own query_id", name)
-        rows.append((str(source), line, row))
-    check_rows(rows)
-    return [row for _, _, row in rows]
+        yield row
 
 
 def _parse(row: Mapping[str, Any]) -> QueryRow:

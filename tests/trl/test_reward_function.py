@@ -13,7 +13,7 @@ import rankbuffer as rb
 from rankbuffer.loop import query_id_of
 from rankbuffer.trl import AsyncRewardFunction, RewardFunction
 from rankbuffer.trl.rows import response_of, rows_of
-from rankbuffer.verl.rollouts.queries import query_id
+from rankbuffer.verl.rollouts.queries import read_query
 
 COLUMNS: dict[str, Any] = {"query_id": ["a"] * 3, "ranked": [NUMBERED_RANKED] * 3}
 
@@ -25,7 +25,8 @@ def conversation(texts: list[str]) -> list[list[dict[str, str]]]:
 
 
 def test_a_query_is_named_as_elsewhere() -> None:
-    assert rows_of(["A"], ["t1"], {})[0]["query_id"] == query_id({}, {}, "A") == query_id_of("A")
+    in_verl = read_query({"raw_prompt": "A"}, {}, "text").query_id
+    assert rows_of(["A"], ["t1"], {})[0]["query_id"] == in_verl == query_id_of("A")
 
 
 def test_eligible_is_true_unless_a_row_says_otherwise() -> None:

@@ -41,8 +41,10 @@ field, such as ``rubrics[0].weight``. `read` adds the file and the line.
 from .fields import Response as Response
 from .files import located as located
 from .files import read as read
+from .files import read_checked as read_checked
 from .files import read_groups as read_groups
 from .files import read_replay as read_replay
+from .jsonl import read_jsonl as read_jsonl
 from .prompt import Prompt as Prompt
 from .prompt import parse_prompt as parse_prompt
 from .prompt import query_hash as query_hash

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import world
 
-from rankbuffer._messages import prompt_of
 from rankbuffer.errors import InputError
-from rankbuffer.rows import QueryRow, query_id_of
+from rankbuffer.rows import QueryRow, parse_prompt, query_id_of
 from rankbuffer.types import Rubric
 from rankbuffer.verl.rollouts.queries import read_query
 from rankbuffer.verl.rollouts.rows import RowReader, is_validation
@@ -146,16 +145,19 @@ def test_reasoning_that_the_template_opened() -> None:
 
 def test_prompts_of_chat_messages() -> None:
     many = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
-    assert prompt_of(many, "text") == many
-    assert prompt_of([{"role": "user", "content": "Hi"}], "text") == "Hi"
+    assert parse_prompt(many, multimodal="text") == many
+    assert parse_prompt([{"role": "user", "content": "Hi"}], multimodal="text") == "Hi"
     parts = [{"type": "image", "image": b"..."}, {"type": "text", "text": "What is it?"}]
-    assert prompt_of([{"role": "user", "content": parts}], "text") == "[image]\nWhat is it?"
+    assert (
+        parse_prompt([{"role": "user", "content": parts}], multimodal="text")
+        == "[image]\nWhat is it?"
+    )
     with pytest.raises(InputError, match="multimodal=text"):
-        prompt_of([{"role": "user", "content": parts}], "refuse")
+        parse_prompt([{"role": "user", "content": parts}], multimodal="refuse")
     with pytest.raises(InputError, match="no text"):
-        prompt_of([{"role": "user", "content": parts[:1]}], "text")
+        parse_prompt([{"role": "user", "content": parts[:1]}], multimodal="text")
     with pytest.raises(InputError, match="return_raw_chat"):
-        prompt_of(None, "text")
+        read_query({}, {}, "text")
 
 
 def query_id(row: dict[str, Any], info: dict[str, Any], prompt: str) -> str:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from ..._encode import encode
 from ...errors import InputError
-from ...jsonl import read_jsonl
-from ...rows import QueryRow, located, parse_query
+from ...rows import QueryRow, located, parse_query, read_jsonl
 
 
 class Task(NamedTuple):

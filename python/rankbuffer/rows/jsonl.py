@@ -12,8 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ._encode import encode
-from .errors import InputError
+from ..errors import InputError
 
 _GZIP = b"\x1f\x8b"
 _BOM = "convert the file to UTF-8 without a byte order mark (BOM)"
@@ -38,17 +37,6 @@ def read_jsonl(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes, dict[
     except OSError as cause:
         said = f"cannot be read: {cause.strerror or cause}"
         raise InputError(said, file=str(path)) from None
-
-
-def surrogate(body: bytes, row: dict[str, Any]) -> str | None:
-    r"""Names the field of a row that is no Unicode text: half of a pair of \ud8xx\udcxx escapes."""
-    if rb"\ud" not in body.lower():  # UTF-8 itself cannot hold one
-        return None
-    try:
-        encode(row)
-    except InputError as cause:
-        return str(cause)
-    return None
 
 
 def _open(path: Path) -> BufferedReader | gzip.GzipFile:
