@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -32,9 +33,9 @@ func (s *Sim) weigh(doc prompt.Document, seen []float64) answer {
 		anchors, candidate := seen[:len(doc.Anchors)], seen[len(doc.Anchors)]
 		return plain(fmt.Sprintf(`{"position": %d}`, below(anchors, candidate)))
 	case prompt.Fine:
-		return plain(fmt.Sprintf(`{"order": %s}`, ids(ascending(seen))))
+		return plain(fmt.Sprintf(`{"order": %s}`, list(ascending(seen))))
 	case prompt.Select:
-		return plain(fmt.Sprintf(`{"winners": %s}`, ids(descending(seen)[:doc.Winners])))
+		return plain(fmt.Sprintf(`{"winners": %s}`, list(descending(seen)[:doc.Winners])))
 	case prompt.Score, prompt.RubricScore:
 		return plain(fmt.Sprintf(`{"score": %.0f}`, math.Round(10*logistic((seen[0]-s.knows.mean)/4))))
 	case prompt.Pair:
@@ -66,29 +67,21 @@ func below(anchors []float64, candidate float64) int {
 
 // ascending orders indices worst to best, ties as shown.
 func ascending(seen []float64) []int {
-	return sorted(seen, func(a, b float64) bool { return a < b })
-}
-
-// descending orders indices best to worst, ties as shown.
-func descending(seen []float64) []int {
-	return sorted(seen, func(a, b float64) bool { return a > b })
-}
-
-func sorted(seen []float64, before func(a, b float64) bool) []int {
 	order := make([]int, len(seen))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case before(seen[i], seen[j]):
-			return -1
-		case before(seen[j], seen[i]):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(seen[i], seen[j]) })
 	return order
+}
+
+// descending orders indices best to worst, ties as shown.
+func descending(seen []float64) []int {
+	negated := make([]float64, len(seen))
+	for i, x := range seen {
+		negated[i] = -x
+	}
+	return ascending(negated)
 }
 
 // reasoning stands in for what a model would write before its verdict.
@@ -132,14 +125,8 @@ const rubrics = `{"rubrics": [` +
 	`{"text": "Covers every part of the request without padding.", "weight": 3}, ` +
 	`{"text": "Is easy to follow from the first line to the last.", "weight": 2}]}`
 
-// ids writes the numbers of the candidates as a JSON list.
-func ids(indices []int) string {
-	text, _ := json.Marshal(indices) // integers always encode
-	return string(text)
-}
-
-// list writes ids as a JSON list.
-func list(ids []string) string {
-	text, _ := json.Marshal(ids) // strings always encode
+// list writes ids or the numbers of candidates as a JSON list.
+func list[T int | string](ids []T) string {
+	text, _ := json.Marshal(ids) // integers and strings always encode
 	return string(text)
 }
