@@ -22,19 +22,16 @@ ROOT = Path(__file__).parents[2]
 JUDGES = {"openai": rb.Judge, "simulated": rb.SimulatedJudge}
 CONFIGURATIONS = [rb.ScorerConfig, *JUDGES.values(), *rb.METHODS.values()]
 
-# Where an option is stated.
+IN_PYTHON = "python/rankbuffer/judges.py"
 IN_GO = {"openai": "core/judge/options/judge.go", "simulated": "core/judge/sim/config.go"}
-IN_GO |= {name: f"core/rank/methods/{name}.go" for name in rb.METHODS}
-IN_PYTHON = dict.fromkeys(rb.METHODS, "python/rankbuffer/methods.py")
-IN_PYTHON |= dict.fromkeys(JUDGES, "python/rankbuffer/judges.py")
 
-# Python asks for the qualities of texts, Go reads them by a function of its own.
-OWN_WAY = {"name", "type", "qualities"}
+# Go reads the type and the qualities by functions of their own.
+OWN_WAY = {"type", "qualities"}
 
 
 @pytest.fixture(scope="module")
 def in_go() -> dict[str, dict[str, Any]]:
-    """The options of methods and judges with their defaults, as the library has them."""
+    """The options of the judges with their defaults, as the library has them."""
     if shutil.which("go") is None:
         pytest.skip("asks Go")
     done = subprocess.run(
@@ -44,28 +41,22 @@ def in_go() -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_every_method_of_go_is_in_python(in_go: dict[str, dict[str, Any]]) -> None:
-    for name in set(in_go) - set(JUDGES):
-        assert name in rb.METHODS, f"python/rankbuffer/methods.py has no class for {name}"
-        assert hasattr(rb, rb.METHODS[name].__name__), f"__init__.py does not export {name}"
-
-
 @pytest.mark.parametrize("name", IN_GO)
-def test_options_agree(name: str, in_go: dict[str, dict[str, Any]]) -> None:
-    assert name in in_go, f"core/rank/methods/registry.go has no row for {name}"
-    stated = options((rb.METHODS | JUDGES)[name]).values()
+def test_options_of_judges_agree(name: str, in_go: dict[str, dict[str, Any]]) -> None:
+    """tests/python/test_methods.py does the same for methods."""
+    stated = options(JUDGES[name]).values()
     if name == "simulated":
         stated = [option for option in stated if Mark.CLIENT not in option.metadata]
     mine = {option.name: option.default for option in stated if option.name not in OWN_WAY}
     theirs = {k: default for k, default in in_go[name].items() if k not in OWN_WAY}
-    assert theirs.keys() - mine.keys() == set(), f"{IN_PYTHON[name]} lacks options of {name}"
+    assert theirs.keys() - mine.keys() == set(), f"{IN_PYTHON} lacks options of {name}"
     assert mine.keys() - theirs.keys() == set(), f"{IN_GO[name]} lacks options of {name}"
     for option, default in mine.items():
         # Go's zero stands for None, which Python leaves out.
         if default is not MISSING:
             assert (default or None) == (theirs[option] or None), (
                 f"{name}.{option} is {theirs[option]!r} in {IN_GO[name]}, "
-                f"{default!r} in {IN_PYTHON[name]}"
+                f"{default!r} in {IN_PYTHON}"
             )
 
 
