@@ -90,6 +90,9 @@ func TestJournalGivesBackEveryStep(t *testing.T) {
 		if found.Entries != 3*n || found.Skipped != 3*(6-n) || found.Torn {
 			t.Errorf("step %d: %+v", n, found)
 		}
+		if want := max(0, (n-1)/2*2); found.AfterCheckpoint != want {
+			t.Errorf("step %d began after checkpoint %d, want %d", n, found.AfterCheckpoint, want)
+		}
 	}
 	for number, n := range map[int]int{1: 2, 2: 2, 3: 4, 4: 4, 5: 6} {
 		fresh := open(t, ranked4, nil)

@@ -69,6 +69,9 @@ type Restored struct {
 	Skipped int  `json:"skipped"` // beyond until, or of another shard
 	Torn    bool `json:"torn"`    // a journal ended within an entry
 
+	// The newest checkpoint that a group of the applied entries began after.
+	AfterCheckpoint int `json:"after_checkpoint"`
+
 	Results []KeyedResult `json:"results"` // of the entries that were applied, the newest last
 }
 
@@ -121,6 +124,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			}
 			all[c.Record.Query.ID] = c.Record
 			found.Entries++
+			found.AfterCheckpoint = max(found.AfterCheckpoint, c.AfterCheckpoint)
 			if c.Result != nil {
 				all := append(found.Results, KeyedResult{QueryID: c.Record.Query.ID, KeyedResult: *c.Result})
 				found.Results = newest(all, from.Results, slack)

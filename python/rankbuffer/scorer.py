@@ -283,9 +283,10 @@ class Scorer:
             Return the newest so many results; None: all.
 
         Returns a dict: ``queries`` known now, journal ``entries`` applied and ``skipped``,
-        whether a journal was ``torn`` (its writer died within an entry), and ``results``,
-        in the order of the journals, a dict for each group with a ``result_key`` whose
-        entry was applied:
+        whether a journal was ``torn`` (its writer died within an entry),
+        ``after_checkpoint``, the newest one of the groups whose entries were applied (0 if
+        none has one), and ``results``, in the order of the journals, a dict for each group
+        with a ``result_key`` whose entry was applied:
 
         - ``result_key`` and ``query_id``,
         - ``result``, for ``GroupResult.from_json``: what the group's caller was given, or

@@ -3,8 +3,9 @@
 Ray delivers. If an owner dies, Ray restarts it and sends it every call again that has
 no result yet (``max_task_retries=-1``), from all workers. A group whose result is in
 the owner's journal is answered from there and changes its buffer once; every other
-group comes together again and is judged again. A waiting call costs the owner a fiber
-of about 110 KB, which Ray keeps for the next call.
+group comes together again and is judged again. If it had failed and some workers had
+their rewards already, the others get theirs after ``deadline_s``. A waiting call costs
+the owner a fiber of about 110 KB, which Ray keeps for the next call.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from .runs import (
     is_newest,
     sources,
 )  # fmt: skip
-from .trainer_checkpoints import LatestStepFile, Resume, step_directories
+from .trainer_checkpoints import LatestStepFile, Resume
 
 log = logging.getLogger(__name__)
 
@@ -162,32 +162,18 @@ class OwnerCheckpoints:
         if files is None or existing is None:
             return None
         newest = files.newest()
-        self._newest = self._last_step(existing, newest)
         self._seen = newest.step_file
         found = self._scorer.restore_from(
             checkpoints=existing.checkpoints, journals=existing.journals, results=self._most_results
         )
+        # Saving the newest step may have failed, but groups began after it.
+        self._newest = max(newest.step, found["after_checkpoint"])
         self._results = found["results"]
         self._scorer.journal(files.next_segment())
         log.warning("rankbuffer: owner restarted from %s: %s", existing.origin, _counts(found))
         complete_run(files.run, self._shard[1])  # in case it died before
         self._copy_beside_model(newest, files)
         return files
-
-    def _last_step(self, existing: Sources, newest: Base) -> int:
-        """The newest step that the journal's groups came after, also if saving it failed."""
-        for step in sorted(step_directories(self._root), reverse=True):
-            if step <= newest.step:
-                break
-            found = self._scorer.restore_from(
-                checkpoints=existing.checkpoints,
-                journals=existing.journals,
-                until_after_checkpoint=step,
-                results=0,
-            )
-            if found["skipped"]:
-                return step
-        return newest.step
 
     def _begin(self, resume: Resume, run_id: str) -> ShardFiles:
         """Begins a run with the buffers of the resumed step."""
