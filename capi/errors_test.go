@@ -38,18 +38,17 @@ func TestHeaderAndFaultAgreeOnCodes(t *testing.T) {
 	}
 }
 
-// The C half refuses forks and NULL without Go: its JSON is written out there.
-func TestErrorsOfTheCHalfAreFaults(t *testing.T) {
+// The C half refuses forks without Go: its JSON is written out there.
+func TestTheErrorOfTheCHalfIsAFault(t *testing.T) {
 	source, err := os.ReadFile("abi.c")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.ReplaceAll(string(source), `\"`, `"`)
-	for _, code := range []fault.Code{fault.Forked, fault.InvalidArgument} {
-		for _, part := range []string{`"code":"` + string(code) + `","status":` + strconv.Itoa(int(code.Status())), code.Summary()} {
-			if !strings.Contains(text, part) {
-				t.Errorf("abi.c does not say %s", part)
-			}
+	code := fault.Forked
+	for _, part := range []string{`"code":"` + string(code) + `","status":` + strconv.Itoa(int(code.Status())), code.Summary()} {
+		if !strings.Contains(text, part) {
+			t.Errorf("abi.c does not say %s", part)
 		}
 	}
 }

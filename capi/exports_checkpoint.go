@@ -15,57 +15,37 @@ import (
 
 //export rbgo_snapshot
 func rbgo_snapshot(handle C.rb_handle, path *C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error { return s.Snapshot(string(input(path))) })
+	return do(handle, func(s *scorer) error { return s.Snapshot(string(document("path", path))) })
 }
 
 //export rbgo_restore
 func rbgo_restore(handle C.rb_handle, path *C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error { return s.Restore(string(input(path))) })
+	return do(handle, func(s *scorer) error { return s.Restore(string(document("path", path))) })
 }
 
 //export rbgo_journal
 func rbgo_journal(handle C.rb_handle, path, snapshot *C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error { return s.Journal(optional(path), optional(snapshot)) })
-}
-
-func optional(path *C.char) string {
-	if path == nil {
-		return ""
-	}
-	return string(input(path))
+	return do(handle, func(s *scorer) error { return s.Journal(string(input(path)), string(input(snapshot))) })
 }
 
 //export rbgo_restore_from
 func rbgo_restore_from(handle C.rb_handle, sources *C.char, out **C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error {
-		found, err := s.RestoreFrom(input(sources))
+	return ask(handle, out, func(s *scorer) ([]byte, error) {
+		found, err := s.RestoreFrom(document("sources", sources))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		b, err := json.Marshal(found)
-		if err != nil {
-			return err
-		}
-		output(out, b)
-		return nil
+		return json.Marshal(found)
 	})
 }
 
 //export rbgo_inspect
 func rbgo_inspect(path, queryID *C.char, out **C.char) C.int32_t {
-	return guard(func() error {
+	return give(out, func() (*C.char, error) {
 		id := ""
 		if queryID != nil {
-			var err error
-			if id, err = text("query_id", queryID); err != nil {
-				return err
-			}
+			id = text("query_id", queryID)
 		}
-		b, err := engine.Inspect(string(input(path)), id)
-		if err != nil {
-			return err
-		}
-		output(out, b)
-		return nil
+		return output(engine.Inspect(string(document("path", path)), id))
 	})
 }

@@ -16,38 +16,29 @@ func rbgo_handles_open() C.int32_t { return C.int32_t(handles.open()) }
 
 //export rbgo_scorer_new
 func rbgo_scorer_new(config *C.char, out *C.rb_handle) C.int32_t {
-	return guard(func() error {
-		e, err := engine.New(input(config))
+	return give(out, func() (C.rb_handle, error) {
+		e, err := engine.New(document("config", config))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		s, err := newScorer(e)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		*out = C.rb_handle(handles.add(s))
-		return nil
+		return C.rb_handle(handles.add(s)), nil
 	})
 }
 
 //export rbgo_check
-func rbgo_check(document *C.char) C.int32_t {
-	return guard(func() error { return engine.CheckConfig(input(document)) })
+func rbgo_check(doc *C.char) C.int32_t {
+	return guard(func() error { return engine.CheckConfig(document("document", doc)) })
 }
 
 //export rbgo_prompt_template
 func rbgo_prompt_template(kind *C.char, out **C.char) C.int32_t {
-	return guard(func() error {
-		k, err := text("kind", kind)
-		if err != nil {
-			return err
-		}
-		template, err := engine.PromptTemplate(k)
-		if err != nil {
-			return err
-		}
-		output(out, []byte(template))
-		return nil
+	return give(out, func() (*C.char, error) {
+		template, err := engine.PromptTemplate(text("kind", kind))
+		return output([]byte(template), err)
 	})
 }
 
@@ -58,15 +49,12 @@ func rbgo_scorer_close(handle C.rb_handle, deadlineMS C.int64_t) C.int32_t {
 
 //export rbgo_stats
 func rbgo_stats(handle C.rb_handle, out **C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error {
-		output(out, s.Stats())
-		return nil
-	})
+	return ask(handle, out, func(s *scorer) ([]byte, error) { return s.Stats(), nil })
 }
 
 //export rbgo_judge_check
 func rbgo_judge_check(handle C.rb_handle, deadlineMS C.int64_t) C.int32_t {
-	return withScorer(handle, func(s *scorer) error {
+	return do(handle, func(s *scorer) error {
 		ctx := context.Background()
 		if d := deadline(int64(deadlineMS)); d >= 0 {
 			var cancel context.CancelFunc
@@ -79,46 +67,22 @@ func rbgo_judge_check(handle C.rb_handle, deadlineMS C.int64_t) C.int32_t {
 
 //export rbgo_buffer_create
 func rbgo_buffer_create(handle C.rb_handle, query *C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error {
-		return s.CreateBuffer(input(query))
-	})
+	return do(handle, func(s *scorer) error { return s.CreateBuffer(document("query", query)) })
 }
 
 //export rbgo_buffer_get
 func rbgo_buffer_get(handle C.rb_handle, queryID *C.char, out **C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error {
-		id, err := text("query_id", queryID)
-		if err != nil {
-			return err
-		}
-		b, err := s.Buffer(id)
-		if err != nil {
-			return err
-		}
-		output(out, b)
-		return nil
-	})
+	return ask(handle, out, func(s *scorer) ([]byte, error) { return s.Buffer(text("query_id", queryID)) })
 }
 
 //export rbgo_rubrics_write
 func rbgo_rubrics_write(handle C.rb_handle, query *C.char, out **C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error {
-		b, err := s.Rubrics(context.Background(), input(query))
-		if err != nil {
-			return err
-		}
-		output(out, b)
-		return nil
+	return ask(handle, out, func(s *scorer) ([]byte, error) {
+		return s.Rubrics(context.Background(), document("query", query))
 	})
 }
 
 //export rbgo_update
 func rbgo_update(handle C.rb_handle, groupID *C.char) C.int32_t {
-	return withScorer(handle, func(s *scorer) error {
-		id, err := text("group_id", groupID)
-		if err != nil {
-			return err
-		}
-		return s.Update(id)
-	})
+	return do(handle, func(s *scorer) error { return s.Update(text("group_id", groupID)) })
 }

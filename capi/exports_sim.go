@@ -7,22 +7,18 @@ import "C"
 
 //export rbgo_sim_start
 func rbgo_sim_start(config *C.char, out *C.rb_handle) C.int32_t {
-	return guard(func() error {
-		s, err := newSimulator(input(config))
+	return give(out, func() (C.rb_handle, error) {
+		s, err := newSimulator(document("config", config))
 		if err != nil {
-			return err
+			return 0, err
 		}
-		*out = C.rb_handle(handles.add(s))
-		return nil
+		return C.rb_handle(handles.add(s)), nil
 	})
 }
 
 //export rbgo_sim_url
 func rbgo_sim_url(handle C.rb_handle, out **C.char) C.int32_t {
-	return withSimulator(handle, func(s *simulator) error {
-		output(out, []byte(s.server.URL()))
-		return nil
-	})
+	return ask(handle, out, func(s *simulator) ([]byte, error) { return []byte(s.server.URL()), nil })
 }
 
 //export rbgo_sim_stop
