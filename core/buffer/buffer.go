@@ -21,7 +21,7 @@ const (
 	LLM       Source = "llm"       // chosen by the manager call
 )
 
-// Anchor is one step of a query's quality ladder.
+// Anchor is one response of known relative quality in a query's buffer.
 type Anchor struct {
 	Text     string `json:"text"`
 	Source   Source `json:"source"`

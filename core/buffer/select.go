@@ -3,7 +3,7 @@ package buffer
 // Select returns the 0-based indices of an endpoint-preserving uniform
 // subsample of k out of n ordered items, ascending: round_half_up(i(n-1)/(k-1))
 // for i = 0..k-1 (RankBuffer, Appendix H). A k above n takes all n; a k below 2
-// counts as 2, for a scale needs both ends.
+// counts as 2, for a buffer needs both ends.
 func Select(n, k int) []int {
 	k = min(max(k, 2), n)
 	if k <= 0 {

@@ -71,7 +71,7 @@ func (b *Buffer) Update(buckets [][]string, epoch, step int, o Options) (*Buffer
 
 // observe counts, once an epoch, for each internal anchor the epochs in which
 // no rollout came next to it, and says which ones to prune (Algorithm 2, lines
-// 3-15). The endpoints keep the scale's range and are never counted.
+// 3-15). The endpoints keep the buffer's range and are never counted.
 func observe(anchors []Anchor, pruned []bool, buckets [][]string, pruneAfter int) {
 	for i := 1; i < len(anchors)-1; i++ {
 		if len(buckets[i])+len(buckets[i+1]) > 0 { // the intervals below and above

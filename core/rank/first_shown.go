@@ -1,8 +1,6 @@
 package rank
 
-import (
-	"math"
-)
+import "math"
 
 // FirstShown tells how the text that a judge was shown first fared against the
 // others of the same call. Presentation orders are random, so that a judge

@@ -126,16 +126,13 @@ func (g *Group) complete(m Method, out Outcome) Result {
 		res.Rewards[i] = mean
 		res.Ranks[i] = max(0, float64(len(known)-1)/2)
 	}
-	for k, i := range known {
-		res.Rewards[i], res.Ranks[i] = total[k], ranks[k]
-	}
 	if res.GroupStatus = g.groupStatus(res.Status); res.GroupStatus != OK {
 		first := fault.From(g.failure)
 		res.Error, res.ErrorCode, res.ErrorSummary = g.failure.Error(), first.Code, first.Summary()
 	}
-	if res.GroupStatus == GroupFailed { // nobody was judged: no one may gain by a format reward either
-		for i := range res.Rewards {
-			res.Rewards[i] = mean
+	for k, i := range known {
+		if res.Ranks[i] = ranks[k]; res.GroupStatus != GroupFailed { // nobody gains by the format alone
+			res.Rewards[i] = total[k]
 		}
 	}
 	return res

@@ -121,14 +121,11 @@ func (m *AGR) all(ctx context.Context, g *rank.Group, c *rank.Candidate, anchors
 		}
 	}
 	err := cmp.Or(errs...)
-	switch {
-	case err == nil:
-		return beaten, nil
-	case completed == 0:
-		return 0, err
+	if err != nil && completed > 0 {
+		g.FailCall(err)
+		return beaten * float64(len(anchors)) / completed, nil
 	}
-	g.FailCall(err)
-	return beaten * float64(len(anchors)) / completed, nil
+	return beaten, err
 }
 
 // insert finds the response's place among anchors of known order, worst first,

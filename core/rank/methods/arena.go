@@ -18,7 +18,7 @@ import (
 // Appendix E). The first response is the pivot: every other plays a match against
 // it, which seeds the bracket. A match asks the judge in both slot orders at
 // once; a side's score is the sum of its two. Final ranks are the champion's,
-// then the losers' by how late they lost and, within a round, by their mean score
+// then the losers' by the round in which they lost and, within a round, by their mean score
 // over all matches; r = 1 - rank/(n-1).
 //
 // Because the first response plays more than the others, the rewards depend on
@@ -61,12 +61,8 @@ func (m *Arena) Rank(ctx context.Context, g *rank.Group) (rank.Outcome, error) {
 	for _, p := range slices.Backward(ranked) {
 		tiers = append(tiers, rank.Tier{p.Candidate})
 	}
-	return rank.Outcome{Rewards: g.RankRewards(tiers, func(q float64, n int) float64 {
-		if n == 1 {
-			return 0
-		}
-		return q / float64(n-1)
-	}, 0)}, nil
+	share := func(q float64, n int) float64 { return q / float64(max(1, n-1)) }
+	return rank.Outcome{Rewards: g.RankRewards(tiers, share, 0)}, nil
 }
 
 // match is what the two sides of a match score, each over both slot orders.

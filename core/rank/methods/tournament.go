@@ -46,16 +46,16 @@ func (m *Tournament) Validate() error {
 		fault.Within("repeats", m.Repeats, 1, rank.MaxRepeats), m.Options.Validate()); err != nil {
 		return err
 	}
-	if m.KWin >= m.GroupSize {
-		return fault.New(fault.InvalidValue, "k_win", "need fewer winners than group_size = %d, got %d", m.GroupSize, m.KWin)
-	}
 	for t, w := range m.RoundWeights {
 		if err := fault.Within(fmt.Sprintf("round_weights[%d]", t), w, 0, rank.MaxWeight); err != nil {
 			return err
 		}
 	}
 	switch {
+	case m.KWin >= m.GroupSize:
+		return fault.New(fault.InvalidValue, "k_win", "need fewer winners than group_size = %d, got %d", m.GroupSize, m.KWin)
 	case m.RoundWeights == nil:
+		return nil
 	case len(m.RoundWeights) == 0:
 		return fault.New(fault.InvalidValue, "round_weights", "the list is empty; leave it out to weigh all rounds alike")
 	case slices.Max(m.RoundWeights) == 0:
