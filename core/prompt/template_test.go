@@ -119,7 +119,10 @@ func TestLoadOverridesOneKind(t *testing.T) {
 	for _, kind := range Kinds() {
 		name := string(kind)
 		same := kind != Pair
-		ours, _ := templates.Render(kind, samples()[name].vars)
+		ours, err := templates.Render(kind, samples()[name].vars)
+		if err != nil {
+			t.Fatalf("%s: %v; is there a sample of it in golden_test.go?", kind, err)
+		}
 		shipped, _ := new(Templates).Render(kind, samples()[name].vars)
 		if (ours[1] == shipped[1]) != same {
 			t.Errorf("%s: same as shipped: %v, want %v", kind, !same, same)
