@@ -8,7 +8,7 @@ from typing import Any
 
 from ..._options import Mark
 from ..._options import options as options_of
-from ...errors import ConfigError, JudgeError
+from ...errors import JudgeError
 from ...judges import Judge, SimulatedJudge, judge_from_dict
 from ...scorer import Scorer
 from .options import REPEATED, UsageError, add_options, option, options, positive
@@ -66,14 +66,14 @@ def judge_of(
         raise UsageError(
             "which judge? Give --base-url URL and --model NAME, or --sim for the simulated one"
         )
-    given: dict[str, Any] = dict(args.judge_option)
-    given |= {"base_url": args.base_url[0] if len(args.base_url) == 1 else args.base_url}
-    given |= {"model": args.model}
-    if args.api_key_env is not None:
-        given["api_key_env"] = args.api_key_env
-    if args.concurrency is not None:
-        given["max_concurrency"] = args.concurrency
-    return judge_from_dict(given)
+    given = {
+        "base_url": args.base_url[0] if len(args.base_url) == 1 else args.base_url,
+        "model": args.model,
+        "api_key_env": args.api_key_env,
+        "max_concurrency": args.concurrency,
+    }
+    named = {name: value for name, value in given.items() if value is not None}
+    return judge_from_dict({**dict(args.judge_option), **named})
 
 
 def simulated(
@@ -83,15 +83,10 @@ def simulated(
     for name in options:
         if name not in _SIMULATION:
             raise UsageError(f"--sim: {name}: unknown option, known are {', '.join(_SIMULATION)}")
-    given = dict(options)
-    if concurrency is not None:
-        given["max_concurrency"] = concurrency
-    try:
-        judge = judge_from_dict({**given, "type": "simulated", "qualities": qualities})
-    except ConfigError as error:
-        raise UsageError(f"--sim: {error}") from None
-    assert isinstance(judge, SimulatedJudge)
-    return judge
+    given = {**options, "qualities": qualities}
+    return SimulatedJudge(
+        **given if concurrency is None else given | {"max_concurrency": concurrency}
+    )
 
 
 def require_judge(scorer: Scorer) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from ...errors import ConfigError
 from ...methods import METHODS, Method, method_from_dict
 from .options import REPEATED, UsageError, add_options, option
 
@@ -28,7 +27,4 @@ def method_of(args: argparse.Namespace) -> Method:
         raise UsageError("--option: the same name twice")
     if "name" in given:
         raise UsageError("--option: the name of the method goes into --method")
-    try:
-        return method_from_dict({**given, "name": args.method})
-    except ConfigError as error:
-        raise UsageError(str(error)) from None
+    return method_from_dict({**given, "name": args.method})
