@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 		{name: "second address", text: `{"model": "m", "base_url": ["http://a", "b"]}`, wrong: "judge.base_url: endpoint 1:"},
 		{name: "address type", text: `{"model": "m", "base_url": 7}`, wrong: "judge.base_url: want a string or a list of strings"},
 		{name: "no model", text: `{"base_url": "http://a/v1"}`, wrong: "judge.model: needed"},
-		{name: "type", text: `{"type": "magic"}`, wrong: `judge.type: need "openai" or "simulated", got "magic"`},
+		{name: "type", text: `{"type": "magic"}`, wrong: `judge.type: need one of openai, simulated, got "magic"`},
 		{name: "type's type", text: `{"type": 1}`, wrong: "judge.type: want a string, got number"},
 		{name: "text for number", text: `{"base_url": "http://a/v1", "model": "m", "timeout": "1"}`, wrong: "judge.timeout: want a number, got string"},
 		{name: "fraction for integer", text: `{"base_url": "http://a/v1", "model": "m", "max_retries": 1.5}`, wrong: "judge.max_retries: want an integer, got number"},

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -21,23 +22,25 @@ func (o Judge) Validate() error {
 			return bad(s.name, "need a finite number of seconds above 0, got %v", float64(s.value))
 		}
 	}
+	err := cmp.Or(
+		fault.AtLeast("judge.max_concurrency", o.MaxConcurrency, 1),
+		fault.AtLeast("judge.max_retries", *o.MaxRetries, 0),
+		fault.OneOf("judge.type", o.Type, TypeOpenAI, TypeSimulated),
+	)
+	if err != nil || o.Type == TypeSimulated {
+		return err
+	}
 	switch {
-	case o.MaxConcurrency < 1:
-		return bad("max_concurrency", "need at least 1, got %d", o.MaxConcurrency)
-	case *o.MaxRetries < 0:
-		return bad("max_retries", "need at least 0, got %d", *o.MaxRetries)
-	case o.Type == TypeSimulated:
-		return nil
-	case o.Type != TypeOpenAI:
-		return bad("type", "need %q or %q, got %q", TypeOpenAI, TypeSimulated, o.Type)
 	case len(o.BaseURLs) == 0:
 		return fault.New(fault.MissingField, "judge.base_url", "needed: the endpoint's address, such as http://localhost:8000/v1")
 	case strings.TrimSpace(o.Model) == "":
 		return fault.New(fault.MissingField, "judge.model", "needed: the name under which the endpoint serves the model")
-	case !(o.Temperature >= 0) || math.IsInf(o.Temperature, 0):
-		return bad("temperature", "need a finite number of 0 or more, got %v", o.Temperature)
-	case o.MaxTokens < 0:
-		return bad("max_tokens", "need at least 0, got %d", o.MaxTokens)
+	}
+	if err := cmp.Or(
+		fault.AtLeast("judge.temperature", o.Temperature, 0),
+		fault.AtLeast("judge.max_tokens", o.MaxTokens, 0),
+	); err != nil {
+		return err
 	}
 	for i, base := range o.BaseURLs {
 		if problem := wrongURL(base, "http", "https"); problem != "" {
@@ -59,7 +62,7 @@ func (o Judge) Validate() error {
 			return bad("extra_body", "%q cannot be set here: %s", key, instead)
 		}
 	}
-	_, err := o.Key()
+	_, err = o.Key()
 	return err
 }
 

@@ -89,14 +89,14 @@ func (c Config) validate() error {
 		{"failure_rate", c.FailureRate, 0, 1},
 		{"malformed_rate", c.MalformedRate, 0, 1},
 	} {
-		if !(f.value >= f.min && f.value <= f.max) { // NaN fails too
-			return fault.New(fault.InvalidValue, f.name, "need a number within %v..%v, got %v", f.min, f.max, f.value)
+		if err := fault.Within(f.name, f.value, f.min, f.max); err != nil {
+			return err
 		}
 	}
 	for _, qualities := range append(slices.Collect(maps.Values(c.ByQuery)), c.Qualities) {
 		for text, quality := range qualities {
 			if !(math.Abs(quality) <= maxScale) {
-				return fault.New(fault.InvalidValue, "qualities", "need a number within %v..%v for a text of %d bytes, got %v",
+				return fault.New(fault.InvalidValue, "qualities", "need a number from %v to %v for a text of %d bytes, got %v",
 					-maxScale, maxScale, len(text), quality)
 			}
 		}

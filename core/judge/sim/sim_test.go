@@ -282,13 +282,13 @@ func TestLatencyHonoursContext(t *testing.T) {
 func TestConfigErrorsNameTheField(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"sgima": 1}`:                "sgima: unknown field",
-		`{"sigma": -1}`:               "sigma: need a number within 0..1e+100, got -1",
+		`{"sigma": -1}`:               "sigma: need a number from 0 to 1e+100, got -1",
 		`{"drift": -0.5}`:             "drift",
 		`{"taste": 1e101}`:            "taste",
 		`{"crowding": -1}`:            "crowding",
 		`{"position_bias": 1e101}`:    "position_bias",
 		`{"latency_ms": 86400001}`:    "latency_ms",
-		`{"failure_rate": 1.5}`:       "failure_rate: need a number within 0..1, got 1.5",
+		`{"failure_rate": 1.5}`:       "failure_rate: need a number from 0 to 1, got 1.5",
 		`{"malformed_rate": -0.1}`:    "malformed_rate",
 		`{"seed": 1.5}`:               "seed",
 		`{"qualities": {"a": "b"}}`:   "qualities",
