@@ -76,6 +76,6 @@ func NeedRubrics(method string, q query.Query) error {
 	if len(q.Rubrics) > 0 {
 		return nil
 	}
-	return fault.New(fault.MissingField, "rubrics", "%s makes one call for each rubric, and query %q has none; "+
-		"give rubrics (they can be generated), or use implicit or pointwise", method, q.ID)
+	return fault.New(fault.MissingField, "rubrics", "%s makes one call for each rubric, and the query has none; "+
+		"give rubrics (they can be generated), or use implicit or pointwise", method)
 }

@@ -58,8 +58,8 @@ func (m *AGR) Validate() error {
 // Check implements rank.Method.
 func (m *AGR) Check(s rank.Spec) error {
 	if texts, _ := m.bestFirst(s.Query); len(texts) == 0 {
-		return fault.New(fault.MissingField, "ranked", "agr compares each response with anchors, and query %q has no ranked responses; "+
-			"give them, or method.agr.anchors", s.Query.ID)
+		return fault.New(fault.MissingField, "ranked", "agr compares each response with anchors, and the query has no ranked responses; "+
+			"give them, or method.agr.anchors")
 	}
 	return nil
 }
