@@ -132,9 +132,12 @@ def items(values: Iterable[T], where: str, wanted: str = "a list") -> list[T]:
 
 
 def number(value: SupportsFloat, where: str) -> float:
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+    if isinstance(value, (bool, str, bytes)) or not hasattr(value, "__float__"):
         raise InputError(f"must be a number, got {type(value).__name__}", where)
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:  # a large int
+        result = math.inf
     if not math.isfinite(result):
         raise InputError(f"{result} is not a finite number", where)
     return result

@@ -121,27 +121,14 @@ def _write_parquet(path: Path, table: list[dict[str, Any]]) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise ConfigError("writing parquet needs pyarrow (pip install pyarrow)") from None
-    message = pa.struct([("role", pa.string()), ("content", pa.string())])
-    schema = pa.schema(
-        [
-            ("data_source", pa.string()),
-            ("prompt", pa.list_(message)),
-            ("ability", pa.string()),
-            ("reward_model", pa.struct([("style", pa.string()), ("ground_truth", pa.string())])),
-            (
-                "extra_info",
-                pa.struct(
-                    [
-                        ("split", pa.string()),
-                        ("index", pa.int64()),
-                        ("query_id", pa.string()),
-                        ("rubrics", pa.string()),
-                        ("ranked", pa.list_(pa.string())),
-                        ("reference", pa.string()),
-                    ]
-                ),
-            ),
-        ]
-    )
+    text = pa.string()
+    info = dict.fromkeys(("split", "query_id", "rubrics", "reference"), text)
+    schema = {
+        "data_source": text,
+        "prompt": pa.list_(pa.struct({"role": text, "content": text})),
+        "ability": text,
+        "reward_model": pa.struct({"style": text, "ground_truth": text}),
+        "extra_info": pa.struct(info | {"index": pa.int64(), "ranked": pa.list_(text)}),
+    }
     with replacing(path) as part:
-        pq.write_table(pa.Table.from_pylist(table, schema=schema), part)
+        pq.write_table(pa.Table.from_pylist(table, schema=pa.schema(schema)), part)

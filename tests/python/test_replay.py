@@ -79,7 +79,7 @@ def test_messages_blank_lines_and_no_rubrics(tmp_path: Path) -> None:
         ({"epochs": [[{"text": "x", "quality": True}]]}, "epochs[0][0].quality: must be a number"),
         (
             {"epochs": [[{"text": "x", "quality": 10**400}]]},
-            "epochs[0][0].quality: must be a finite number",
+            "epochs[0][0].quality: inf is not a finite number",
         ),
         ({"epochs": [[{"text": "\ud800"}]]}, "epochs[0][0].text: lone surrogate U+D800"),
         ({"rubrics": [{"weight": 1}]}, "rubrics[0].text: missing"),
@@ -107,7 +107,7 @@ def test_missing_fields(tmp_path: Path, field: str) -> None:
     [
         (b"", "holds no queries"),
         (b"\n\n", "holds no queries"),
-        (b"[1]\n", ":1: each line must hold one JSON object, got a list"),
+        (b"[1]\n", ":1: each line must hold one JSON object, got list"),
         (b'\n{"query_id": \n', ":2: not JSON at column"),
         (b'{"query_id": NaN}', ":1: not JSON: NaN is not a JSON value"),
         (b'{"query_id": "\xff"}', ":1: not UTF-8 at byte 15"),

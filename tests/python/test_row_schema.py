@@ -81,7 +81,7 @@ def test_queries_without_an_id_are_named_after_their_content() -> None:
 def test_a_group_gives_the_arguments_of_score_group() -> None:
     row = parse_group(
         GROUP
-        | {"reference": "r", "eligible": [True, None], "format_scores": [1, 0]}
+        | {"reference": "r", "eligible": [True, False], "format_scores": [1, 0]}
         | {"epoch": 2, "step": None, "update": False, "deadline_ms": 1500}
     )
     assert row.arguments() == {
@@ -89,7 +89,7 @@ def test_a_group_gives_the_arguments_of_score_group() -> None:
         "responses": ["a", "b"],
         "query": "Why?",
         "reference": "r",
-        "eligible": [True, True],
+        "eligible": [True, False],
         "format_scores": [1.0, 0.0],
         "epoch": 2,
         "update": False,
@@ -123,7 +123,7 @@ def test_a_group_gives_the_arguments_of_score_group() -> None:
             "must be a string, got NoneType",
             "invalid_value",
         ),
-        ({"eligible": [True]}, "eligible", "each of the 2 responses, got 1", "invalid_value"),
+        ({"eligible": [True]}, "eligible", "each of the 2 responses", "invalid_value"),
         ({"eligible": [True, "no"]}, "eligible[1]", "true or false", "invalid_value"),
         ({"format_scores": [1, "x"]}, "format_scores[1]", "must be a number", "invalid_value"),
         ({"step": "x"}, "step", "must be an integer", "invalid_value"),

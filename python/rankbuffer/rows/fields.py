@@ -5,16 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import _encode
-from .._encode import text
+from .._encode import number, text
 from ..errors import InputError
 from ..types import Rubric
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,30 +90,10 @@ def items(values: Any, where: str) -> list[Any]:
     """A list, as Python, parquet or a JSON text has it."""
     if absent(values) or (isinstance(values, str) and not values.strip()):
         return []
-    said = "must be a list"
     if isinstance(values, str):
         try:
             values = json.loads(values)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{said}, or the JSON text of one: {error}", where) from None
-    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
-        raise InputError(f"{said}, got {type(values).__name__}", where)
-    return list(values)
-
-
-def each(values: Any, where: str, count: int, read: Callable[[Any, str], T]) -> list[T]:
-    """One value for each response."""
-    given = items(values, where)
-    if len(given) != count:
-        said = f"must be a list of one value for each of the {count} responses"
-        raise InputError(f"{said}, got {len(given)}", where)
-    return [read(value, f"{where}[{i}]") for i, value in enumerate(given)]
-
-
-def number(value: Any, where: str) -> float:
-    if isinstance(value, bool):
-        raise InputError("must be a number, got bool", where)
-    try:
-        return _encode.number(value, where)
-    except OverflowError:
-        raise InputError("must be a finite number", where) from None
+            said = f"must be a list, or the JSON text of one: {error}"
+            raise InputError(said, where) from None
+    return _encode.items(values, where)

@@ -55,7 +55,7 @@ def _object(body: bytes, file: str, line: int) -> dict[str, Any]:
             value = json.loads(body.decode("utf-8"), parse_constant=_not_json)
             if isinstance(value, dict):
                 return value
-            problem = f"each line must hold one JSON object, got {_kind(value)}"
+            problem = f"each line must hold one JSON object, got {type(value).__name__}"
         except UnicodeDecodeError as cause:
             problem = f"not UTF-8 at byte {cause.start + 1} of the line; convert the file first"
         except json.JSONDecodeError as cause:
@@ -67,8 +67,3 @@ def _object(body: bytes, file: str, line: int) -> dict[str, Any]:
 
 def _not_json(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
-
-
-def _kind(value: object) -> str:
-    names = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._encode import eligible, flag, integer, text
+from .._encode import number, text, texts
+from .._group import WholeOptions, document
 from ..errors import InputError
 from ..types import Rubric
-from .fields import Response, absent, check_known, each, items, number, responses, rubrics
+from .fields import Response, absent, check_known, items, responses, rubrics
 from .prompt import Prompt, parse_prompt, query_id_of
 
 _QUERY = ("query_id", "query", "rubrics", "ranked", "ranked_responses", "reference")
@@ -97,24 +98,17 @@ def parse_query(
 def parse_group(row: Mapping[str, Any]) -> GroupRow:
     """A group row. Its ``query`` may be missing, `read_groups` says where it must not."""
     common = _query(row, _GROUP, ("query_id",))
-    responses = [
-        text(value, f"responses[{i}]")
-        for i, value in enumerate(items(row.get("responses"), "responses"))
-    ]
+    responses = texts(items(row.get("responses"), "responses"), "responses")
     if not responses:
         raise InputError("must be a list of at least 1 string", "responses")
-    readers: dict[str, Callable[[Any, str], Any]] = {
-        "eligible": lambda value, at: each(value, at, len(responses), eligible),
-        "format_scores": lambda value, at: each(value, at, len(responses), number),
-        "epoch": integer,
-        "step": integer,
-        "update": flag,
-        "validate": flag,
-        "deadline_ms": number,
-    }
-    given = {n: read(row[n], n) for n, read in readers.items() if not absent(row.get(n))}
+    given = {name: row[name] for name in _OPTIONS if not absent(row.get(name))}
+    for name in ("eligible", "format_scores"):
+        if name in given and len(items(given[name], name)) != len(responses):
+            said = f"must be a list of one value for each of the {len(responses)} responses"
+            raise InputError(said, name)
     if "deadline_ms" in given:
-        given["deadline"] = given.pop("deadline_ms") / 1000
+        given["deadline"] = number(given.pop("deadline_ms"), "deadline_ms") / 1000
+    document(common["query_id"], given, WholeOptions)  # an InputError for other types
     return GroupRow(**common, responses=responses, options=given)
 
 
