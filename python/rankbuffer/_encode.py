@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, SupportsFloat, SupportsIndex, TypeVar
 
 from .errors import InputError
@@ -110,15 +110,21 @@ def _surrogate(text: str, where: str) -> InputError | None:
     return None
 
 
+def c_string(value: object, where: str) -> bytes:
+    """UTF-8 for a char*, which a NUL would cut short."""
+    said = text(value, where)
+    if "\0" in said:
+        raise InputError("must not contain a NUL character", where)
+    if found := _surrogate(said, where):
+        raise found
+    return said.encode()
+
+
 def text(value: object, where: str) -> str:
     if isinstance(value, str):
         return value
     hint = "; decode it first" if isinstance(value, (bytes, bytearray)) else ""
     raise InputError(f"must be a string, got {type(value).__name__}{hint}", where)
-
-
-def texts(values: Iterable[str], where: str) -> list[str]:
-    return [text(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
 
 
 def items(values: Iterable[T], where: str, wanted: str = "a list") -> list[T]:
@@ -141,10 +147,6 @@ def number(value: SupportsFloat, where: str) -> float:
     if not math.isfinite(result):
         raise InputError(f"{result} is not a finite number", where)
     return result
-
-
-def numbers(values: Iterable[SupportsFloat], where: str) -> list[float]:
-    return [number(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
 
 
 def integer(value: SupportsIndex, where: str) -> int:
@@ -170,8 +172,16 @@ def eligible(value: object, where: str = "eligible") -> bool:
     return value is None or flag(value, where)
 
 
-def flags(values: Iterable[object], where: str) -> list[bool]:
-    return [flag(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
+def each(write: Callable[[Any, str], T]) -> Callable[[Iterable[Any], str], list[T]]:
+    """What writes a list of which ``write`` writes one item."""
+
+    def list_of(values: Iterable[Any], where: str) -> list[T]:
+        return [write(value, f"{where}[{i}]") for i, value in enumerate(items(values, where))]
+
+    return list_of
+
+
+texts, numbers, flags = each(text), each(number), each(flag)
 
 
 def milliseconds(seconds: SupportsFloat, where: str) -> int:

@@ -166,19 +166,6 @@ def _check_version(dll: Any, path: Path) -> None:
         )
 
 
-def c_string(text: str, name: str) -> bytes:
-    """UTF-8 for a char*; a NUL, which would cut it short, and lone surrogates are refused."""
-    if not isinstance(text, str):
-        raise InputError(f"must be a string, got {type(text).__name__}", name)
-    try:
-        raw = text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"is not valid Unicode text: {error.reason}", name) from None
-    if 0 in raw:
-        raise InputError("must not contain a NUL character", name)
-    return raw
-
-
 def c_path(path: str | os.PathLike[str]) -> bytes:
     """A file name for a char*."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _ffi
+from ._encode import c_string
 
 
 def prompt_template(kind: str) -> str:
@@ -36,4 +37,4 @@ def prompt_template(kind: str) -> str:
     >>> "{{candidate}}" in prompt_template("score")
     True
     """
-    return _ffi.library().prompt_template(_ffi.c_string(kind, "kind")).decode()
+    return _ffi.library().prompt_template(c_string(kind, "kind")).decode()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, overload
 
 from . import _ffi
-from ._encode import encode, integer, milliseconds
+from ._encode import c_string, encode, integer, milliseconds
 from ._group import GroupOptions, OpenOptions, Rubrics, WholeOptions, document, group
 from ._options import taking
 from ._pump import Pending, Pump
@@ -108,7 +108,7 @@ class Scorer:
         """The query's buffer as it is now. NotFoundError if the query is unknown."""
         handle = self._pump.handle()
         return Buffer.from_json(
-            json.loads(_ffi.library().buffer_get(handle, _ffi.c_string(query_id, "query_id")))
+            json.loads(_ffi.library().buffer_get(handle, c_string(query_id, "query_id")))
         )
 
     def update(self, result: GroupResult | str) -> None:
@@ -119,7 +119,7 @@ class Scorer:
         BusyError while other groups of the query are in flight.
         """
         group_id = result.group_id if isinstance(result, GroupResult) else result
-        _ffi.library().update(self._pump.handle(), _ffi.c_string(group_id, "group_id"))
+        _ffi.library().update(self._pump.handle(), c_string(group_id, "group_id"))
 
     def write_rubrics(self, query_id: str, *, query: Query, ranked: Iterable[str]) -> list[Rubric]:
         """Has the judge write 3 to 5 rubrics for a query from its ranked responses.
@@ -408,7 +408,7 @@ def inspect(path: str | os.PathLike[str], query_id: str | None = None) -> dict[s
     alone, each as ``Buffer.raw``. NotFoundError if the query is not in the file; FileError
     and CheckpointError as in ``Scorer.restore``.
     """
-    wanted = None if query_id is None else _ffi.c_string(query_id, "query_id")
+    wanted = None if query_id is None else c_string(query_id, "query_id")
     found: dict[str, Any] = json.loads(_ffi.library().inspect(_ffi.c_path(path), wanted))
     return found
 
