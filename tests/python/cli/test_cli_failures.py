@@ -109,6 +109,28 @@ def test_max_failures_0_keeps_all(
     assert "--retry-failed" in said.err
 
 
+@pytest.mark.parametrize(
+    ("sim", "code", "kept"),
+    [
+        ("malformed_rate=1,max_retries=0", "judge_no_verdict", 24),
+        ("failure_rate=1,max_retries=0", "judge_server_error", 0),
+    ],
+)
+def test_a_judge_that_answers_is_not_gone(
+    sim: str, code: str, kept: int, groups: Path, tmp_path: Path
+) -> None:
+    """Its answers may be of no use, which is no outage."""
+    out = tmp_path / "out.jsonl"
+    arguments = ["score", str(groups), "-o", str(out), "--data", "sample", "--sim", sim]
+    assert main([*arguments, "--max-failures", "5"]) == 1
+    assert len(rows(out)) == kept
+    again = [*arguments, "--max-failures", "0"]
+    assert main(again) == 1
+    assert [(row["group_status"], row["error_code"]) for row in rows(out)] == [
+        ("failed", code)
+    ] * 24
+
+
 @pytest.mark.parametrize("reachable", [True, False])
 def test_a_few_failures_at_the_end(
     reachable: bool,
