@@ -1,12 +1,14 @@
 package engine
 
 import (
-	"cmp"
+	"fmt"
 	"hash/crc32"
+	"maps"
 	"slices"
 
 	"github.com/rankbuffer/rankbuffer/core/buffer"
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
+	"github.com/rankbuffer/rankbuffer/core/fault"
 	"github.com/rankbuffer/rankbuffer/core/strict"
 )
 
@@ -75,8 +77,16 @@ type Restored struct {
 	Results []KeyedResult `json:"results"` // of the entries that were applied, the newest last
 }
 
+// Restore replaces every query's state by that of a checkpoint. It refuses files
+// it cannot trust and does so while no group is in flight. On an error it changes
+// nothing.
+func (e *Engine) Restore(path string) error {
+	_, err := e.restore(restoreJSON{Checkpoints: []string{path}})
+	return err
+}
+
 // RestoreFrom replaces every query's state by that of checkpoints and of the
-// journals that go on from them. Like Restore it changes nothing on an error.
+// journals that follow them. On an error it changes nothing.
 func (e *Engine) RestoreFrom(sourcesJSON []byte) (Restored, error) {
 	var from restoreJSON
 	err := strict.Unmarshal("", sourcesJSON, &from)
@@ -86,6 +96,10 @@ func (e *Engine) RestoreFrom(sourcesJSON []byte) (Restored, error) {
 	if err != nil {
 		return Restored{}, inDocument("sources", err)
 	}
+	return e.restore(from)
+}
+
+func (e *Engine) restore(from restoreJSON) (Restored, error) {
 	e.snapshots.Lock()
 	defer e.snapshots.Unlock()
 	if e.isClosed() {
@@ -107,7 +121,7 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 		if err != nil {
 			return nil, found, err
 		}
-		if err := e.own(path, meta); err != nil {
+		if err := e.checkMethod(path, meta); err != nil {
 			return nil, found, err
 		}
 		for _, r := range records {
@@ -135,16 +149,37 @@ func (e *Engine) gather(from restoreJSON) ([]buffer.Record, Restored, error) {
 			return nil, found, err
 		}
 		found.Torn = found.Torn || torn
-		if err := e.own(path, meta); err != nil && !(torn && meta == checkpoint.Meta{}) {
+		if err := e.checkMethod(path, meta); err != nil && !(torn && meta == checkpoint.Meta{}) {
 			return nil, found, err
 		}
 	}
 	found.Results = newest(found.Results, from.Results, 0)
-	records := make([]buffer.Record, 0, len(all))
-	for _, r := range all {
-		records = append(records, r)
+	found.Queries = len(all)
+	return slices.Collect(maps.Values(all)), found, nil
+}
+
+// checkMethod refuses what another method wrote.
+func (e *Engine) checkMethod(path string, meta checkpoint.Meta) error {
+	if own := e.method.Shared().Name; meta.Method != own {
+		return fault.InFile(fault.CheckpointMethod, path, fmt.Errorf("was written by method %q, this scorer runs %q", meta.Method, own))
 	}
-	slices.SortFunc(records, func(a, b buffer.Record) int { return cmp.Compare(a.Query.ID, b.Query.ID) })
-	found.Queries = len(records)
-	return records, found, nil
+	return nil
+}
+
+// replace makes these the records of the scorer.
+func (e *Engine) replace(records []buffer.Record) error {
+	e.journal.gate.Lock() // a journal goes on from the state that it began at
+	defer e.journal.gate.Unlock()
+	if e.journal.file != nil {
+		return fault.New(fault.Busy, "", "the journal is open; end it before you restore")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.flights) > 0 {
+		return fault.New(fault.Busy, "", "%d groups are in flight; restore when they have ended", len(e.flights))
+	}
+	e.store.Replace(records)
+	clear(e.queues)
+	clear(e.proposed)
+	return nil
 }

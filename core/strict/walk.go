@@ -16,14 +16,23 @@ import (
 type walker struct {
 	scanner
 	explain bool
+
+	stop  int   // if not 0: the offset at which to return wrong, whatever the types
+	wrong error // as an error about the member that ends there or later
 }
 
-// walk moves past one value of type t.
+// walk moves past one value of type t; nil is any type.
 func (w *walker) walk(t reflect.Type) error {
-	for t.Kind() == reflect.Pointer {
+	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
+	case t == nil && w.peek() == '{':
+		return w.members(func(string) (reflect.Type, error) { return nil, nil })
+	case t == nil && w.peek() == '[':
+		return w.items(nil)
+	case t == nil:
+		return w.leaf(nil)
 	case reflect.PointerTo(t).Implements(unmarshaler):
 		return w.leaf(t)
 	case w.peek() == '{' && t.Kind() == reflect.Struct:
@@ -47,11 +56,16 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 func (w *walker) leaf(t reflect.Type) error {
 	from := w.at
 	w.value()
-	if !w.explain {
-		return nil
+	switch {
+	case w.stopped():
+		return w.wrong
+	case w.explain:
+		return leaf(w.data[from:w.at], t)
 	}
-	return leaf(w.data[from:w.at], t)
+	return nil
 }
+
+func (w *walker) stopped() bool { return w.stop > 0 && w.at >= w.stop }
 
 // maxName bounds what of a name is repeated in errors, in bytes.
 const maxName = 100
@@ -67,6 +81,9 @@ func (w *walker) members(typeOf func(name string) (reflect.Type, error)) error {
 		repeated := seen[name]
 		seen[name] = true
 		name = strings.ToValidUTF8(name[:min(len(name), maxName)], "")
+		if w.stopped() {
+			return fault.In(name, w.wrong)
+		}
 		t, err := typeOf(name)
 		if err != nil {
 			return err
@@ -87,7 +104,7 @@ func (w *walker) items(t reflect.Type) error {
 	w.take('[')
 	i := 0
 	for w.space(); !w.bad && w.peek() != ']'; w.space() {
-		if w.peek() == 'n' && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
+		if w.peek() == 'n' && t != nil && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
 			return fault.New(fault.InvalidValue, fmt.Sprintf("[%d]", i), "is null, want %s", plainType(t))
 		}
 		if err := w.walk(t); err != nil {

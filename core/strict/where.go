@@ -2,40 +2,30 @@ package strict
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
 )
 
-// checkText names the member whose text encoding/json would change silently.
+// checkText names the member whose text encoding/json would change silently. It
+// would replace bytes that are not UTF-8 and halves of surrogate pairs, and a judge
+// would see another text than was given.
 func checkText(field string, data []byte) error {
-	where, wrong := badText(data)
-	if wrong == "" {
+	at, what := invalidAt(data), "not valid UTF-8"
+	if at < 0 {
+		at, what = loneSurrogate(data), "half of a surrogate pair"
+	}
+	if at < 0 {
 		return nil
 	}
-	return within(field, fault.New(fault.InvalidValue, where, "%s", wrong))
-}
-
-// badText finds the first byte that is no UTF-8 and the first escape that is half
-// of a surrogate pair: encoding/json would replace both and judge another text
-// than was given. It returns where that is, as "field[index]", or "".
-func badText(data []byte) (where, what string) {
-	if at := invalidAt(data); at >= 0 {
-		clean := bytes.Clone(data)
-		for i := at; i < len(clean); i++ {
-			if clean[i] >= utf8.RuneSelf {
-				clean[i] = '?'
-			}
-		}
-		return path(clean, at), fmt.Sprintf("not valid UTF-8 at byte %d", at)
+	wrong := fault.New(fault.InvalidValue, "", "%s at byte %d", what, at)
+	w := walker{scanner: scanner{data: data}, stop: at + 1, wrong: wrong}
+	w.space()
+	if err := w.walk(nil); err != nil {
+		return within(field, err)
 	}
-	if at := loneSurrogate(data); at >= 0 {
-		return path(data, at), fmt.Sprintf("half of a surrogate pair at byte %d", at)
-	}
-	return "", ""
+	return within(field, wrong) // not within a member, or the JSON is broken before it
 }
 
 // invalidAt returns the offset of the first byte that is no UTF-8, -1 if there is
@@ -88,55 +78,4 @@ func escape(data []byte) (unit uint64, size int) {
 		return 0, 2
 	}
 	return unit, 6
-}
-
-// path names the member that holds the byte at offset.
-func path(data []byte, offset int) string {
-	type level struct {
-		list bool
-		name string
-		n    int // of values begun
-	}
-	var open []level
-	dec := json.NewDecoder(bytes.NewReader(data))
-	for {
-		token, err := dec.Token()
-		if err != nil {
-			return ""
-		}
-		var top *level
-		if len(open) > 0 {
-			top = &open[len(open)-1]
-		}
-		if token == json.Delim('}') || token == json.Delim(']') {
-			open = open[:len(open)-1]
-			continue
-		}
-		name, isName := token.(string)
-		isName = isName && top != nil && !top.list && top.n%2 == 0
-		if isName {
-			top.name = name
-		}
-		if top != nil {
-			top.n++
-		}
-		if dec.InputOffset() > int64(offset) {
-			break
-		}
-		if token == json.Delim('{') || token == json.Delim('[') {
-			open = append(open, level{list: token == json.Delim('[')})
-		}
-	}
-	var where string
-	for _, l := range open {
-		switch {
-		case l.list:
-			where += fmt.Sprintf("[%d]", l.n-1)
-		case where == "":
-			where = l.name
-		default:
-			where += "." + l.name
-		}
-	}
-	return where
 }
