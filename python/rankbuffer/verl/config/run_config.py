@@ -74,10 +74,10 @@ def _group_size(config: Mapping[str, Any], settings: Settings) -> list[str]:
 def _advantage(config: Mapping[str, Any], settings: Settings) -> list[str]:
     if settings.scorer.advantage == "grpo":
         return []
-    return [
-        f"{PREFIX}.advantage={settings.scorer.advantage} has no effect, because verl computes "
-        "advantages: leave it out and set algorithm.norm_adv_by_std_in_grpo=False"
-    ]
+    problem = (
+        f"{PREFIX}.advantage={settings.scorer.advantage} has no effect, since verl has its own: "
+    )
+    return [problem + "leave it out and set algorithm.norm_adv_by_std_in_grpo=False"]
 
 
 def _workers(config: Mapping[str, Any], settings: Settings) -> list[str]:

@@ -45,21 +45,21 @@ class RolloutGroup:
     """A group whose rollouts come one by one. All its methods run on one event loop.
 
     It waits ``wait_s`` for the next rollout. A row that equals an earlier one is a
-    *twin*: either a rollout with the same text, or a copy with which verl padded its
-    batch. A twin waits until the group is full without it, or until nothing else came
-    for ``twin_wait_s``.
+    *duplicate*: either a rollout with the same text, or a copy with which verl padded its
+    batch. A duplicate waits until the group is full without it, or until nothing else came
+    for ``duplicate_wait_s``.
     """
 
     key: Key
     expected: int
     wait_s: float
-    twin_wait_s: float
+    duplicate_wait_s: float
     members: list[Member] = field(default_factory=list)
     full: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the group takes no more rollouts."""
     _added: int = 0
     _unusable: int = 0  # came and cannot be scored
-    _twins: list[tuple[Member, Rollout]] = field(default_factory=list)
+    _duplicates: list[tuple[Member, Rollout]] = field(default_factory=list)
     _touched: float = 0.0
     _opened: asyncio.Event = field(default_factory=asyncio.Event)
     _scoring: AsyncGroup | None = None
@@ -90,7 +90,7 @@ class RolloutGroup:
         self.members.append(member)
         self._touch()
         if again is not None and padded:
-            self._twins.append((member, rollout))
+            self._duplicates.append((member, rollout))
         else:
             await self._take(member, rollout)
         return member
@@ -98,13 +98,13 @@ class RolloutGroup:
     async def until_full(self) -> None:
         """Returns when all rollouts came, or when none came for too long."""
         while not self.full.is_set():
-            wait = min(self.wait_s, self.twin_wait_s) if self._twins else self.wait_s
+            wait = min(self.wait_s, self.duplicate_wait_s) if self._duplicates else self.wait_s
             left = self._touched + wait - asyncio.get_running_loop().time()
             if left > 0:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self.full.wait(), left)
-            elif self._twins:
-                await self.settle_twins()
+            elif self._duplicates:
+                await self.settle_duplicates()
                 self._touch()
             else:
                 came = f"{self.came} of {self.expected} rollouts came"
@@ -114,10 +114,10 @@ class RolloutGroup:
                 )  # fmt: skip
                 return
 
-    async def settle_twins(self) -> None:
-        """Twins join the group while it has room; the others were padding."""
-        twins, self._twins = self._twins, []
-        for member, rollout in twins:
+    async def settle_duplicates(self) -> None:
+        """Duplicates join the group while it has room; the others were padding."""
+        duplicates, self._duplicates = self._duplicates, []
+        for member, rollout in duplicates:
             if self.came < self.expected and not self.full.is_set():
                 await self._take(member, rollout)
             else:

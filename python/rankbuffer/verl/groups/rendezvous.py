@@ -135,7 +135,7 @@ class Rendezvous:
             self._size,
             # The batch path gives rows no uid, and sends all of them at once.
             wait_s=settings.deadline_s if rollout.has_uid else settings.batch_wait_s,
-            twin_wait_s=settings.batch_wait_s,
+            duplicate_wait_s=settings.batch_wait_s,
         )
         self._open[key] = group
         self._tasks[key] = asyncio.create_task(self._run(group, rollout))
@@ -165,7 +165,7 @@ class Rendezvous:
         ) as scoring:
             group.open(scoring)
             await group.until_full()
-            await group.settle_twins()
+            await group.settle_duplicates()
             last = time.monotonic()
         seconds = time.monotonic() - last
         _log_failure(scoring.result)

@@ -60,7 +60,7 @@ def text_digest(text: str) -> str:
 
 
 class RowReader:
-    """Reads rows with the policy's tokenizer. Blocking: decoding takes milliseconds."""
+    """Reads rows with the policy's tokenizer. Decoding takes milliseconds and blocks."""
 
     def __init__(self, tokenizer: Any, settings: Settings) -> None:
         self._settings = settings.rendezvous
@@ -72,7 +72,7 @@ class RowReader:
         )
 
     def read(self, data: Any) -> Rollout:
-        """The last row of a DataProto. InputError for one whose group cannot be told."""
+        """Reads the last row of a DataProto. InputError if its group cannot be determined."""
         item = data[-1:][0]  # a trajectory with several outputs is judged by its last
         row: Mapping[str, Any] = item.non_tensor_batch
         info = _mapping(row.get("extra_info"))
@@ -108,7 +108,7 @@ _SPLITS = {"train", "val", "valid", "validation", "dev", "eval", "test"}
 
 
 def is_validation(info: Mapping[str, Any]) -> bool:
-    """By verl's convention ``extra_info`` has the split; a row without one is training data."""
+    """Whether a row is validation data: its split is not ``train``. Without one it is training."""
     split = info.get("split")
     if split is not None and str(split) not in _SPLITS:
         _warn_of_split(str(split)[:80])
@@ -118,8 +118,8 @@ def is_validation(info: Mapping[str, Any]) -> bool:
 @cache
 def _warn_of_split(split: str) -> None:
     log.warning(
-        "rankbuffer: extra_info.split is %r, which is not 'train': taken for validation, "
-        "which is scored without a change of any buffer",
+        "rankbuffer: extra_info.split is %r and not 'train', so these rows are validation data, "
+        "which is scored and changes no buffer",
         split,
     )
 
@@ -146,7 +146,7 @@ def _prompt_ids(item: Any, row: Mapping[str, Any]) -> list[int]:
 
 
 def _slot(row: Mapping[str, Any]) -> str | None:
-    """V1 numbers the sessions of a group, V0 the rows of a batch, the batch path nothing."""
+    """V1 numbers the rollouts of a group and V0 the rows of a batch. The batch path has neither."""
     session = _integer(row.get("session_id"))
     if session is not None:
         return f"s{session}"

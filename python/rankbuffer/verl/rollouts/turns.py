@@ -1,4 +1,4 @@
-"""A rollout's tokens as the text that is judged: its last turn, without tool calls."""
+"""Turns a rollout's tokens into the text that is judged: its last turn, without tool calls."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SINGLE_TURN = 2  # verl counts the user's turn and the assistant's
 
 
 class TurnReader:
-    """Decodes with the policy's tokenizer. Blocking: it takes milliseconds.
+    """Decodes with the policy's tokenizer, which takes milliseconds and blocks.
 
-    Tags of reasoning and of tool calls may be special tokens of the tokenizer. They are
-    kept, for the reasoning and the calls to be found, while other special tokens go.
-    Reasoning itself stays in the text: the scorer takes it out.
+    The tags of reasoning and of tool calls may be special tokens of the tokenizer. They
+    are kept, so that reasoning and calls can be found, and other special tokens are left
+    out. The reasoning stays in the text, because the scorer cuts it out.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class TurnReader:
         self._warned = False
 
     def text(self, ids: list[int], turns: int, prompt: list[int]) -> str:
-        """Of the response's tokens. ``prompt``: the prompt's, whose end may open the reasoning."""
+        """The text of a response's tokens. The ``prompt`` tokens may end by opening reasoning."""
         start = 0
         if turns > _SINGLE_TURN and self._last_only:
             start = self._last_turn(ids)
@@ -50,7 +50,7 @@ class TurnReader:
         return text
 
     def _decode(self, ids: list[int], tags: tuple[str, ...]) -> str:
-        """The text with those special tokens alone that make up one of the tags."""
+        """The text, with no special tokens but those that make up one of the tags."""
         if not ids:
             return ""
         kept = {i: token for i, token in self._special.items() if any(token in t for t in tags)}
@@ -61,14 +61,14 @@ class TurnReader:
         return _only_whole(text, tags, kept.values())
 
     def _opens_reasoning(self, prompt: list[int]) -> bool:
-        """Whether the chat template did, so that only its end is in the response."""
+        """Whether the prompt's end opens the reasoning, so that the response only closes it."""
         if not self._reasoning or not prompt:
             return False
         end = str(self._tokenizer.decode(prompt[-16:], skip_special_tokens=False))
         return end.rstrip().endswith(self._reasoning[0])
 
     def _last_turn(self, ids: list[int]) -> int:
-        """Where the policy began its last turn: behind the last header of an assistant turn."""
+        """Where the last turn begins: after the last header of an assistant turn."""
         header = self._header
         n = len(header)
         for start in range(len(ids) - n, -1, -1):
@@ -77,15 +77,15 @@ class TurnReader:
         if not self._warned:
             self._warned = True
             log.warning(
-                "rankbuffer: the last turn of a rollout was not found, as its chat template begins "
-                "one: all of its turns are judged, and so with others like it"
+                "rankbuffer: a rollout holds no header of an assistant turn as its chat template "
+                "writes it, so all of its turns are judged; this is logged once"
             )
         return 0
 
     def _assistant_header(self) -> list[int]:
-        """What the chat template puts before each assistant turn, without opened reasoning.
+        """What the chat template writes before each assistant turn, without a reasoning tag.
 
-        Whether it opens any can depend on arguments that rows do not carry.
+        Whether the template opens reasoning can depend on arguments that rows do not have.
         """
         text = _generation_prompt(self._tokenizer)
         if self._reasoning:
@@ -96,7 +96,7 @@ class TurnReader:
 
 
 def without_tool_calls(text: str, tags: tuple[str, str]) -> str:
-    """A call is no answer; one that was not closed reaches to the end."""
+    """The text without tool calls. A call that is not closed reaches to the end."""
     opening, closing = tags
     while (start := text.find(opening)) >= 0:
         end = text.find(closing, start + len(opening))
@@ -105,14 +105,14 @@ def without_tool_calls(text: str, tags: tuple[str, str]) -> str:
 
 
 def _only_whole(text: str, tags: tuple[str, ...], tokens: Iterable[str]) -> str:
-    """A tag of several special tokens is kept; these tokens elsewhere are not."""
+    """Removes special tokens that stand alone but are only kept as parts of a tag."""
     longest_first = sorted({*tags, *tokens}, key=len, reverse=True)
     pattern = "|".join(re.escape(word) for word in longest_first)
     return re.sub(pattern, lambda found: found[0] if found[0] in tags else "", text)
 
 
 def _special_tokens(tokenizer: Any) -> dict[int, str]:
-    """Those that decoding without special tokens leaves out."""
+    """The special tokens by id: decoding with ``skip_special_tokens`` leaves them out."""
     added = getattr(tokenizer, "added_tokens_decoder", None) or {}
     found = {int(i): str(t.content) for i, t in added.items() if t.special and t.content}
     for i in getattr(tokenizer, "all_special_ids", None) or ():
@@ -122,7 +122,7 @@ def _special_tokens(tokenizer: Any) -> dict[int, str]:
 
 
 def _generation_prompt(tokenizer: Any) -> str:
-    """What the chat template ends a prompt with; "" if it cannot be told."""
+    """What the chat template writes at the end of a prompt; "" if that is unknown."""
     messages = [{"role": "user", "content": "x"}]
     try:
         whole, bare = (
