@@ -19,7 +19,7 @@ LARGE = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What was written. ``side_file`` is None when everything fits into the rows."""
+    """What was written. ``ranked`` counts the rows with ranked responses."""
 
     rows: int
     ranked: int
@@ -36,16 +36,32 @@ def prepare(
     side_file: str | os.PathLike[str] | None = None,
     inline: bool = False,
 ) -> Prepared:
-    """Writes one row for each query: ``{"query_id"?, "query", "rubrics"?, "ranked"?, ...}``.
+    """Writes the parquet file that verl trains on, with one row for each row of ``source``.
 
-    ``ranked`` (texts, best first) may also be a replay file's ``ranked_responses``.
-    Large ones go to ``side_file``, by default beside ``out``, unless ``inline``. A query
-    without ``query_id`` is named after its content, in every file alike.
+    ``source``
+        A file of query rows or of replay rows, as `rankbuffer.rows` documents them
+        (JSON lines, plain or gzipped). A query may come again with the same content.
+    ``out``
+        The parquet file.
+    ``split``
+        ``"train"``. Any other name marks validation data, which changes no buffer.
+    ``data_source``
+        verl's column of this name.
+    ``side_file``
+        A file for ranked responses and references, which then are not in the
+        parquet file. By default they go to ``OUT.side.jsonl`` if the ranked
+        responses of a row are larger than 4,096 bytes, because verl copies a row
+        for each rollout. Give its path to verl as ``reward.rankbuffer.side_file``.
+    ``inline``
+        True keeps them in the parquet file, whatever their size.
+
+    Needs pyarrow: a ConfigError if it is not installed. InputError names the file,
+    the line and the field of a row that verl could not train on.
     """
     out = Path(out)
     rows = list(_read(source))
     if not rows:
-        raise InputError(f"{source}: holds no queries")
+        raise InputError("holds no queries", file=os.fspath(source))
     large = any(_size(row) > LARGE for row in rows)
     aside = None
     if side_file is not None or (large and not inline):

@@ -29,5 +29,7 @@ def test_examples(name: str) -> None:
 
 
 def test_public_functions_have_an_example() -> None:
-    for one in (rb.score_batch, importlib.import_module("rankbuffer.trl").RewardFunction):
+    modules = ("rankbuffer.rows", "rankbuffer.trl")
+    rows, trl = (importlib.import_module(name) for name in modules)
+    for one in (rb.score_batch, rows, trl.RewardFunction):
         assert ">>>" in (one.__doc__ or "")

@@ -36,6 +36,13 @@ Rows come from JSON, from Python objects or from parquet, so lists may be tuples
 numpy arrays, a list may also be the JSON text of one, and null, NaN and the empty
 string mean that a field is not given. Every mistake is an InputError that names the
 field, such as ``rubrics[0].weight``. `read` adds the file and the line.
+
+>>> row = parse_query({"query": "Why?", "ranked": ["Because.", {"text": "No.", "quality": 0}]})
+>>> row.texts()
+['Because.', 'No.']
+>>> parse_query({"query": "Why?", "rankd": ["Because."]})
+Traceback (most recent call last):
+rankbuffer.errors.InputError: rankd: unknown field; known fields are ...; did you mean 'ranked'?
 """
 
 from .fields import Response as Response
