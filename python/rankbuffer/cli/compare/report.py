@@ -75,15 +75,12 @@ def _settings(settings: Mapping[str, Any]) -> str:
         "budget": None if budget is None else f"{budget:,} judge tokens a method",
         "RankBuffer": __version__,
     }
-    return (
-        "<dl>"
-        + "".join(
-            f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>"
-            for name, value in rows.items()
-            if value is not None
-        )
-        + "</dl>"
-    )
+    return _definitions({name: value for name, value in rows.items() if value is not None})
+
+
+def _definitions(rows: Mapping[str, Any]) -> str:
+    items = (f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in rows.items())
+    return f"<dl>{''.join(items)}</dl>"
 
 
 def _judge(options: Mapping[str, Any]) -> str:
@@ -145,8 +142,7 @@ def _table(summary: Mapping[str, Mapping[str, Any]], offered: int) -> Iterator[s
     }
     yield "<h2>Figures</h2>"
     yield _html_table(_HEAD, rows.items())
-    notes = (f"<dt>{_text(name)}</dt><dd>{_text(note)}</dd>" for name, note in _NOTES.items())
-    yield f"<dl>{''.join(notes)}</dl>"
+    yield _definitions(_NOTES)
 
 
 def _html_table(head: Iterable[str], rows: Iterable[tuple[str, Iterable[str]]]) -> str:
