@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -158,6 +159,23 @@ func TestArchitectureListsTheLayers(t *testing.T) {
 			if strings.TrimSpace(strings.Join(got, " ")) != strings.Join(want, " ") {
 				t.Errorf("ARCHITECTURE.md: %s imports %v, this test allows %v", l.name, got, want)
 			}
+		}
+	}
+}
+
+// Every file and folder that ARCHITECTURE.md names is there.
+func TestArchitectureNamesFilesThatExist(t *testing.T) {
+	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:core|capi|python|tests)/[a-z_/.]+)`").FindAllStringSubmatch(string(page), -1)
+	if len(named) < 30 {
+		t.Errorf("only %d found", len(named))
+	}
+	for _, name := range named {
+		if _, err := os.Stat("../../" + name[1]); err != nil {
+			t.Errorf("ARCHITECTURE.md: %v", err)
 		}
 	}
 }
