@@ -1,17 +1,16 @@
-"""The native library: the only file that knows ctypes.
+"""The native library. No other file uses ctypes.
 
-Every other file goes through ``library()``, which loads on first use (never at
-import: a process that has merely imported the package may still fork) and
-which, after a fork, raises ForkedError in the child: Go's threads do not
-survive a fork, and calls into the copy would hang.
+``library()`` loads it on first use, not at import, so that a process that has only
+imported the package may still fork. In a child that was forked later it raises
+ForkedError: Go's threads are not in the child, and calls would hang.
 
-Two ways of calling are bound to the same library. PyDLL keeps the GIL, which
-is right for calls that never block: giving the GIL up costs up to 5 ms to get
-it back from a busy thread, far more than the call. CDLL gives it up, for calls
-that wait or copy much.
+The functions are bound twice. PyDLL keeps the GIL and serves calls that never block:
+after giving the GIL up, a call may wait 5 ms for a busy thread to return it, far
+longer than the call takes. CDLL gives the GIL up and serves calls that wait or copy
+much.
 
-A note on order: a process that wants faulthandler enables it before the
-library loads, so that Go's handler for SIGSEGV stays the outer one.
+A process that uses faulthandler must enable it before the library loads, so that Go's
+handler for SIGSEGV stays the outer one.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from .errors import ForkedError, InputError, LibraryError, from_library
 
 ABI_VERSION: Final = 1
 
-# Above this many bytes the library reads a document for longer (some 25 us a KB)
-# than other threads should have to wait for the GIL.
+# The library reads about 1 KB of a document in 25 us. Other threads should not wait for
+# the GIL while it reads more bytes than this.
 _LARGE: Final = 8 * 1024
 
 

@@ -1,14 +1,11 @@
-"""Completions: one thread a scorer takes results from the library and hands them out.
+"""One thread per scorer takes completed groups from the library and gives them to those who wait.
 
-Why a thread and not ``loop.add_reader`` and ``select``: whoever polls gets the
-results of everybody. A caller that polls on its own behalf can be interrupted
-by Ctrl-C between taking the results and handing them on, or its event loop can
-be stuck in the user's code while other threads and loops wait; the thread has
-neither trouble, since Python raises KeyboardInterrupt in the main thread only.
-It costs one more switch between threads a wake, small beside any judge call.
-
-The thread sleeps in poll(2) on the scorer's event descriptor: nothing spins,
-and there are no timeouts to tune.
+It is a thread, not ``loop.add_reader`` or ``select``, because one poll returns the
+results of all groups. If a caller polled, Ctrl-C could interrupt it before it gave
+the others their results, or its event loop could be busy with other code while they
+wait. Python raises KeyboardInterrupt in the main thread only, so this thread is never
+interrupted. It costs one more switch between threads for each wake-up, which is little
+beside a judge call. The thread sleeps in poll(2) on the scorer's event descriptor.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ from .errors import (
     from_library,
 )
 
-# The thread only has to wake and leave; a bound all the same, since close has one.
+# The thread ends as soon as it wakes. close() must end in time even if it does not.
 _JOIN_S = 1.0
 
 Start = Callable[[_ffi.Library, int, _ffi.Ticket], None]
@@ -69,14 +66,14 @@ class Pending:
         self._pump.start(self, call)
 
     def wait(self) -> dict[str, Any]:
-        """Blocks until the group is done. Ctrl-C goes through at once."""
+        """Blocks until the group is done. Ctrl-C ends the wait at once."""
         return wait(self._future).unwrap()
 
     async def wait_async(self) -> dict[str, Any]:
         return (await asyncio.wrap_future(self._future)).unwrap()
 
     def settle(self, outcome: Outcome) -> None:
-        """Under the pump's lock; the first outcome counts."""
+        """Sets the outcome unless there is one. The caller holds the pump's lock."""
         if not self.done:
             self._future.set_result(outcome)
 
@@ -85,11 +82,11 @@ class Pending:
         return self._future.done()
 
     def cancel(self) -> None:
-        """Gives the group up; whoever waits for it gets CancelledError. Idempotent."""
+        """Cancels the group. Whoever waits for it gets CancelledError. Idempotent."""
         self._pump.cancel(self)
 
     def stop(self) -> None:
-        """Has the library end the group, and leaves it to the library what it came to."""
+        """Has the library end the group, with its result if it has one by then."""
         self._pump.stop(self)
 
 
@@ -147,7 +144,7 @@ class Pump:
                 _ffi.library().cancel(self._handle, pending.ticket)
 
     def stop(self, pending: Pending) -> None:
-        """Ends one group as the library finds it: cancelled, or with a result it already has."""
+        """Has the library end one group, with its result if it has one by then."""
         if not _ffi.forked() and pending.ticket.value:
             with suppress(ClosedError):  # the scorer, or the group
                 _ffi.library().cancel(self.handle(), pending.ticket)
@@ -170,7 +167,7 @@ class Pump:
             thread.join(_JOIN_S)
 
     def _end(self, error: RankBufferError) -> None:
-        """Under the lock: nothing comes any more, so that nobody must wait."""
+        """Ends every group with the error. The caller holds the lock."""
         self._closed = True
         for pending in self._waiting.values():
             pending.settle(Outcome({}, error))

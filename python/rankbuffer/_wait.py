@@ -1,4 +1,4 @@
-"""Waiting in a way that Ctrl-C can end at once."""
+"""Waits that Ctrl-C ends at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-# How late Ctrl-C may be in the rare case that wait() tells of.
+# How late Ctrl-C may be in the rare case described in wait().
 _TICK_S: Final = 0.05
 
 
 def wait(future: Future[T]) -> T:
-    """The future's result. Ctrl-C goes through at once."""
+    """The future's result. Ctrl-C ends the wait at once."""
     if not _in_main():
         return future.result()
     # Python's handler of a signal that arrives after the interpreter last looked,
@@ -29,7 +29,7 @@ def wait(future: Future[T]) -> T:
 
 
 def interruptibly(call: Callable[[], T]) -> T:
-    """Makes a call that blocks in the library; Ctrl-C abandons it to its own thread."""
+    """Makes a call that blocks in the library. After Ctrl-C it ends in a thread of its own."""
     if not _in_main():
         return call()
     future: Future[T] = Future()

@@ -44,13 +44,13 @@ class _Feed:
         return self._result
 
     def cancel(self) -> None:
-        """Gives the group up: whoever waits gets CancelledError, the buffer stays as it is."""
+        """Cancels the group. Whoever waits gets CancelledError. The buffer is not changed."""
         self._pending.cancel()
 
     def stop(self) -> None:
-        """Gives the group up unless it is too late to: then it ends with its result.
+        """Cancels the group, unless the library has its result already.
 
-        Whoever waits learns which, a result or CancelledError, when the library has ended it.
+        Whoever waits gets that result, or else CancelledError, once the library has ended it.
         """
         self._pending.stop()
 
@@ -157,9 +157,9 @@ class AsyncGroup(_Feed):
     async def _reward(self, place: int) -> float:
         if self._stuck():
             warnings.warn(
-                f"a reward is there when all the {self._expected} responses of the group are: "
-                "this await waits for responses that nobody is left to add; "
-                "add them all first, or each in a task of its own (asyncio.gather)",
+                f"this await will not end: the group needs all its {self._expected} responses, and "
+                "no other task is left to add them; add them all before awaiting, or each in a "
+                "task of its own (asyncio.gather)",
                 RankBufferWarning,
                 stacklevel=2,
             )
@@ -277,7 +277,7 @@ class OpenGroup:
         def __getattr__(self, name: str) -> NoReturn:
             if name in ("add", "add_nowait", "wait", "result", "cancel", "stop"):
                 raise RankBufferError(
-                    f"open_group() is to be entered, and {name} is what that gives: "
+                    f"the group has no {name} before it is entered: write "
                     "`with scorer.open_group(...) as group: group.add(text)`, or `async with`"
                 )
             raise AttributeError(name)

@@ -243,7 +243,7 @@ def test_awaiting_one_by_one_is_warned_of(world: World, query: Build) -> None:
 
     async def main() -> list[float]:
         async with scorer.open_group("q", expected=2, deadline=0.5) as group:
-            with pytest.warns(rb.RankBufferWarning, match="nobody is left to add") as warned:
+            with pytest.warns(rb.RankBufferWarning, match="no other task is left to add") as warned:
                 first = await group.add(texts[0])
             assert [w.filename for w in warned] == [__file__]
             rewards = [first, await group.add(texts[1])]
@@ -300,7 +300,7 @@ def test_unusable_response_leaves_the_group(world: World, query: Build) -> None:
 def test_group_is_fed_inside_its_block(query: Build) -> None:
     opening = query().open_group("q", expected=2)
     for name in ("add", "add_nowait", "wait", "result", "cancel", "stop"):
-        with pytest.raises(rb.RankBufferError, match=f"is to be entered, and {name} is"):
+        with pytest.raises(rb.RankBufferError, match=f"has no {name} before it is entered"):
             getattr(opening, name)
     assert not hasattr(opening, "ad")
 
