@@ -17,7 +17,8 @@ import (
 )
 
 // A journal is a file to which every change of a record is appended as it
-// happens, so that nothing is lost between two checkpoints. In version 1:
+// happens. A checkpoint and the journals that follow it hold the whole state. In
+// version 1:
 //
 //	start    16 bytes: tag, version, checksum of both
 //	entries  16 bytes (packed size, raw size, checksum of the two, checksum of the

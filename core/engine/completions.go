@@ -9,7 +9,7 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
-// completions is the queue of ended groups that nobody waits for in person.
+// completions is the queue of ended groups that Poll returns.
 type completions struct {
 	mu     sync.Mutex // guards items and notify
 	items  []itemJSON

@@ -37,8 +37,8 @@ type completed struct {
 	err    error
 }
 
-// launch admits a group and starts it. size < 0 takes the responses from the
-// JSON; otherwise that many will be added.
+// launch admits a group and starts it. With size < 0 the responses are in the
+// JSON; otherwise the caller will add that many.
 func (e *Engine) launch(data []byte, size int, private chan<- completed) (*flight, error) {
 	f, err := e.prepare(data, size)
 	if err != nil {
@@ -66,7 +66,8 @@ func (e *Engine) launch(data []byte, size int, private chan<- completed) (*fligh
 	return f, nil
 }
 
-// prepare decodes a group and takes in its responses: all that needs no lock.
+// prepare decodes a group and adds the responses that are in its JSON. This is the
+// part of launch that needs no lock.
 func (e *Engine) prepare(data []byte, size int) (*flight, error) {
 	spec, err := decodeGroup(data, size, e.limits)
 	if err != nil {
@@ -92,8 +93,8 @@ func (e *Engine) prepare(data []byte, size int) (*flight, error) {
 	return f, nil
 }
 
-// admit checks everything that can be known before a call is paid for. The caller
-// holds e.mu.
+// admit refuses a group that cannot be scored, before any call to the judge. The
+// caller holds e.mu.
 func (e *Engine) admit(f *flight) error {
 	if e.closed {
 		return errClosed
@@ -104,8 +105,8 @@ func (e *Engine) admit(f *flight) error {
 	return e.admitQuery(&f.group.Spec)
 }
 
-// admitQuery completes a group's query by what was given before, checks that the
-// method can judge it and makes it known. The caller holds e.mu.
+// admitQuery fills in what earlier groups gave of the query, checks that the method
+// can judge it, and makes the query known. The caller holds e.mu.
 func (e *Engine) admitQuery(s *rank.Spec) error {
 	if known, ok := e.store.Get(s.Query.ID); ok {
 		if err := known.Query.CheckSame(s.Query); err != nil {
@@ -122,8 +123,8 @@ func (e *Engine) admitQuery(s *rank.Spec) error {
 	return e.create(s.Query)
 }
 
-// startClock sets the deadline: a whole group must be judged by then, an open
-// one takes no more responses after it.
+// startClock sets the deadline. A whole group must be judged by then. An open
+// group takes no more responses after it.
 func (e *Engine) startClock(f *flight, open bool) {
 	d := f.spec.deadline()
 	if d == 0 {
@@ -138,7 +139,8 @@ func (e *Engine) startClock(f *flight, open bool) {
 	})
 }
 
-// fly takes the group through its turn to its result.
+// fly waits for the group's turn, judges the group, commits its buffer and delivers
+// its result.
 func (e *Engine) fly(f *flight) {
 	defer e.groups.Done()
 	defer f.cancel(nil)
@@ -160,8 +162,8 @@ func (e *Engine) fly(f *flight) {
 	}
 }
 
-// awaitTurn waits for the groups before; false means that this one ended first
-// and may change nothing.
+// awaitTurn waits until the earlier groups of the query have taken effect. It
+// returns false if this group is cancelled meanwhile: then it may change nothing.
 func (f *flight) awaitTurn() bool {
 	if f.before == nil {
 		return true
@@ -174,7 +176,7 @@ func (f *flight) awaitTurn() bool {
 	}
 }
 
-// pass lets the next group of the query run.
+// pass lets the next group of the query have its turn.
 func (e *Engine) pass(f *flight) {
 	if f.after == nil {
 		return
@@ -184,7 +186,7 @@ func (e *Engine) pass(f *flight) {
 	f.queue.leave(f.after)
 }
 
-// judgeGroup runs the method on the buffer as it is now.
+// judgeGroup runs the method on the current buffer of the query.
 func (e *Engine) judgeGroup(f *flight) (done completed, next *buffer.Buffer) {
 	defer func() {
 		if r := recover(); r != nil { // would end the host process

@@ -8,18 +8,18 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
 )
 
-// journal is where commits are written down, if anywhere.
+// journal is the open journal of the scorer, if there is one.
 type journal struct {
-	// gate is held for reading from a commit until it is written down, and for
-	// writing while the file is switched: a snapshot and the journal that goes on
-	// from it then miss nothing and hold nothing twice.
+	// gate is read-locked from a commit until the commit is in the file, and locked
+	// while the file is switched. So a snapshot and the journal that follows it miss
+	// no commit and hold none twice.
 	gate sync.RWMutex
 	file *checkpoint.Journal // guarded by gate; nil: commits are not written down
 }
 
-// enter begins a commit; leave writes it down, unless e is nil. What cannot be
-// written is counted (see JournalStats) and never fails a group: the next
-// snapshot holds it.
+// enter begins a commit; leave appends it to the file, unless e is nil. A commit
+// that cannot be written is counted (see JournalStats) and makes no group fail: the
+// next snapshot holds it.
 func (j *journal) enter() { j.gate.RLock() }
 
 func (j *journal) leave(e *checkpoint.Entry) {
@@ -50,10 +50,10 @@ func (j *journal) close() error {
 	return err
 }
 
-// Journal sends every later commit to a new file at path; "" ends it. With a
-// snapshot path it also saves the state from which that journal goes on.
-// On an error the journal stays what it was; a snapshot that fails after the
-// switch is reported, and everything is in the two journals then.
+// Journal writes every later commit to a new file at path; "" ends the journal. With
+// a snapshot path it also saves the state at the start of that journal. If it fails,
+// the old journal stays open. If only the snapshot fails, the new journal is open, and
+// the two journals together hold every commit.
 func (e *Engine) Journal(path, snapshot string) error {
 	e.snapshots.Lock()
 	defer e.snapshots.Unlock()

@@ -40,7 +40,7 @@ func (f *flight) keyedResult(done *completed) *checkpoint.KeyedResult {
 		return nil
 	}
 	result, err := json.Marshal(done.result)
-	if err != nil { // the caller is told
+	if err != nil { // the caller gets this error too
 		return nil
 	}
 	f.handed.mu.Lock()

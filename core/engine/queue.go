@@ -1,13 +1,9 @@
 package engine
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/rankbuffer/rankbuffer/core/buffer"
-)
-
-// queue lets the groups of one query that change its buffer take effect in the
-// order they came. Each waits for the one before it.
+// queue makes the groups that change one query's buffer take effect in the order in
+// which they came. Each group waits for the one before it.
 type queue struct {
 	tail     chan struct{} // closed when the newest group has taken effect; nil: nobody waits
 	waiting  int           // groups in the queue, the one running included
@@ -15,7 +11,7 @@ type queue struct {
 	validate int           // of the next validation group
 }
 
-// queueOf is the query's queue. The caller holds e.mu.
+// queueOf returns the query's queue. The caller holds e.mu.
 func (e *Engine) queueOf(id string) *queue {
 	q := e.queues[id]
 	if q == nil {
@@ -26,8 +22,8 @@ func (e *Engine) queueOf(id string) *queue {
 	return q
 }
 
-// groupID names a group: query_id/step/ordinal. Validation groups count apart,
-// so that a training run has the same ids with and without them.
+// groupID names a group: query_id/step/ordinal. Validation groups have ordinals of
+// their own, so that a training run has the same ids with and without them.
 func (q *queue) groupID(g groupJSON) (id string, ordinal int) {
 	step := 0
 	if g.Step != nil {
@@ -41,8 +37,8 @@ func (q *queue) groupID(g groupJSON) (id string, ordinal int) {
 	return fmt.Sprintf("%s/%d/%d", g.ID, step, q.ordinal-1), q.ordinal - 1
 }
 
-// enter puts a group at the end; it waits on before (nil: its turn is now) and
-// closes after when it has taken effect.
+// enter puts a group at the end of the queue. The group waits until before is closed
+// (nil: it need not wait), and leave closes after when the group has taken effect.
 func (q *queue) enter() (before <-chan struct{}, after chan struct{}) {
 	before, after = q.tail, make(chan struct{})
 	q.tail = after
@@ -58,16 +54,3 @@ func (q *queue) leave(after chan struct{}) {
 	}
 	close(after)
 }
-
-// proposal is the maintenance of a group scored with "update": false.
-type proposal struct {
-	groupID string
-	ordinal int
-	base    *buffer.Buffer
-	next    *buffer.Buffer
-	spec    groupJSON // without its texts
-}
-
-// maxProposals bounds what is remembered, for one query, of groups that the
-// caller never comes back for.
-const maxProposals = 64

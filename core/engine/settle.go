@@ -9,8 +9,8 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/checkpoint"
 )
 
-// settle commits the buffer and writes the commit down, before anyone sees the
-// result and before the next group of the query runs.
+// settle commits the buffer and writes the commit to the journal. Only then is the
+// result delivered, and only then does the next group of the query run.
 func (e *Engine) settle(f *flight, done *completed, next *buffer.Buffer) {
 	givenUp := errors.Is(context.Cause(f.ctx), context.Canceled)
 	if givenUp {
@@ -26,7 +26,7 @@ func (e *Engine) settle(f *flight, done *completed, next *buffer.Buffer) {
 	e.journal.leave(written)
 }
 
-// deliver books the result and hands it over.
+// deliver counts the result and gives it to the caller of Score or to Poll.
 func (e *Engine) deliver(f *flight, done completed) {
 	e.mu.Lock()
 	delete(e.flights, f.ticket)
@@ -42,7 +42,7 @@ func (e *Engine) deliver(f *flight, done completed) {
 
 // commit makes next the query's buffer, or proposes it if the group was scored
 // with "update": false. A group whose idempotency key was applied before changes
-// nothing. It returns what to write down, nil for nothing. The caller holds e.mu.
+// nothing. It returns the entry for the journal, nil for none. The caller holds e.mu.
 func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) *checkpoint.Entry {
 	base := f.group.Buffer
 	if f.after == nil {
@@ -72,8 +72,8 @@ func (e *Engine) commit(f *flight, done *completed, next *buffer.Buffer) *checkp
 	return e.entryOf(f.spec)
 }
 
-// entryOf is the state of the group's query as it is to be written down. The
-// caller holds e.mu.
+// entryOf is the journal's entry of the group, with the current state of its query.
+// The caller holds e.mu.
 func (e *Engine) entryOf(g groupJSON) *checkpoint.Entry {
 	r, _ := e.store.Get(g.ID)
 	return &checkpoint.Entry{Step: g.Step, AfterCheckpoint: g.AfterCheckpoint, IdempotencyKey: g.IdempotencyKey, Record: r}

@@ -10,7 +10,7 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
-// Submit starts a whole group; its result comes through Poll under the ticket.
+// Submit starts a whole group. Poll returns its result with this ticket.
 func (e *Engine) Submit(groupJSON []byte) (ticket uint64, err error) {
 	f, err := e.launch(groupJSON, -1, nil)
 	if err != nil {
@@ -35,10 +35,10 @@ func (e *Engine) Score(ctx context.Context, groupJSON []byte) ([]byte, error) {
 	return json.Marshal(c.result)
 }
 
-// Open starts a group whose responses come one by one. Judging begins on
-// arrival where the method can. The group ends when all expected responses are
-// there, when it is closed, or at its deadline; with responses missing it is
-// partial and changes no buffer.
+// Open starts a group whose responses come one by one. Where the method allows it,
+// a response is judged when it arrives. The group ends when all expected responses
+// are there, when it is closed, or at its deadline. If responses are missing, the
+// group is partial and changes no buffer.
 func (e *Engine) Open(groupJSON []byte, expected int) (ticket uint64, err error) {
 	if expected < 1 {
 		return 0, invalid("expected", "need at least 1, got %d", expected)
@@ -50,9 +50,9 @@ func (e *Engine) Open(groupJSON []byte, expected int) (ticket uint64, err error)
 	return f.ticket, nil
 }
 
-// Add hands in the response at index of an open group: a JSON string, or
-// {"text", "eligible"?, "format_score"?}. One that comes after the group has
-// closed is fault.GroupEnded.
+// Add adds the response at index to an open group: a JSON string, or
+// {"text", "eligible"?, "format_score"?}. If the group has closed, the error is
+// fault.GroupEnded.
 func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 	r, err := decodeResponse(fmt.Sprintf("responses[%d]", index), response, e.limits)
 	if err != nil {
@@ -71,8 +71,8 @@ func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 	return nil
 }
 
-// CloseGroup ends the arrivals of an open group; responses that did not come
-// are cancelled. Closing a group that has all its responses changes nothing.
+// CloseGroup closes an open group. The status of responses that did not come is
+// cancelled. Closing a group that has all its responses changes nothing.
 func (e *Engine) CloseGroup(ticket uint64) error {
 	f, err := e.flight(ticket)
 	if err != nil {

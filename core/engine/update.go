@@ -11,19 +11,31 @@ import (
 	"github.com/rankbuffer/rankbuffer/core/rank"
 )
 
-// propose remembers what a group scored with "update": false would do. The
-// caller holds e.mu.
+// proposal is the buffer update of a group that was scored with "update": false.
+type proposal struct {
+	groupID string
+	ordinal int
+	base    *buffer.Buffer
+	next    *buffer.Buffer
+	spec    groupJSON // without its texts
+}
+
+// maxProposals is how many proposals are kept for one query: the caller may never
+// apply some.
+const maxProposals = 64
+
+// propose keeps the buffer update of a group for Update. The caller holds e.mu.
 func (e *Engine) propose(f *flight, base, next *buffer.Buffer) {
 	spec := groupJSON{givenQuery: givenQuery{Query: query.Query{ID: f.spec.ID}}, Step: f.spec.Step, IdempotencyKey: f.spec.IdempotencyKey, AfterCheckpoint: f.spec.AfterCheckpoint}
 	all := append(e.proposed[spec.ID], proposal{groupID: f.id, ordinal: f.ordinal, base: base, next: next, spec: spec})
 	e.proposed[spec.ID] = all[max(0, len(all)-maxProposals):]
 }
 
-// forget drops the proposals of a query whose buffer has moved on: they could
-// only be refused. The caller holds e.mu.
+// forget drops the proposals of a query whose buffer has changed: none of them fits
+// any more. The caller holds e.mu.
 func (e *Engine) forget(queryID string) { delete(e.proposed, queryID) }
 
-// findProposal looks a group up. The caller holds e.mu.
+// findProposal returns the proposal of a group. The caller holds e.mu.
 func (e *Engine) findProposal(groupID string) (proposal, bool) {
 	// query_id/step/ordinal: the id may hold slashes, the other two do not.
 	queryID := groupID
@@ -38,9 +50,9 @@ func (e *Engine) findProposal(groupID string) (proposal, bool) {
 	return proposal{}, false
 }
 
-// Update applies the maintenance of a group scored with "update": false. It is
-// refused as stale once the buffer has moved on, and as busy while another group
-// of the query is about to move it.
+// Update applies the buffer update of a group that was scored with "update": false.
+// The error is fault.StaleUpdate if the buffer has changed since, and fault.Busy
+// while another group of the query is in flight.
 func (e *Engine) Update(groupID string) error {
 	e.journal.enter()
 	written, leave, err := e.applyProposal(groupID)
@@ -49,9 +61,8 @@ func (e *Engine) Update(groupID string) error {
 	return err
 }
 
-// applyProposal commits a proposal. It takes a place in the query's queue, so
-// that no later group commits before this commit is written down; leave gives
-// the place up.
+// applyProposal commits a proposal. It enters the query's queue, so that no later
+// group commits before this commit is in the journal; leave leaves the queue.
 func (e *Engine) applyProposal(groupID string) (written *checkpoint.Entry, leave func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -64,7 +75,7 @@ func (e *Engine) applyProposal(groupID string) (written *checkpoint.Entry, leave
 	}
 	p, ok := e.findProposal(groupID)
 	if !ok {
-		return nil, leave, fault.New(fault.StaleUpdate, "", "group %q has no maintenance waiting (unknown, failed, already applied, or its buffer has moved on)", groupID)
+		return nil, leave, fault.New(fault.StaleUpdate, "", "group %q has no update that still fits: it is unknown, has failed, was applied before, or its buffer has changed", groupID)
 	}
 	id := p.spec.ID
 	q := e.queueOf(id)

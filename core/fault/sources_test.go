@@ -23,7 +23,7 @@ var coders = map[string]string{
 	"core/judge/options/decode.go": "strict, as invalid_value",
 	"core/judge/openai":            "the client, by the status of the response",
 	"core/judge/sim":               "the server of the simulated judge, as an HTTP status",
-	"core/engine/restore.go":      "it is within a fault.Error",
+	"core/engine/restore.go":       "it is within a fault.Error",
 }
 
 // An error without a code would reach the C ABI as internal.
