@@ -19,8 +19,8 @@ const (
 
 // Judge is how to reach a judge and how hard to try. A zero field is its default.
 // In JSON the names are those of the tags, times are seconds (fractions allowed),
-// and base_url is a string or a list of strings. Every judge has the options
-// tagged so, the others are those of an endpoint.
+// and base_url is a string or a list of strings. The tag every:"judge" marks the
+// options that a simulated judge has too.
 type Judge struct {
 	Type string `json:"type" every:"judge"` // TypeOpenAI (default) or TypeSimulated
 
