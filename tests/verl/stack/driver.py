@@ -88,7 +88,7 @@ def main() -> None:
     ray.get([w.__ray_ready__.remote() for w in loop.workers()])
     print(json.dumps({"resumed": run.global_steps, "buffers": buffers(loop, ids)}), flush=True)
 
-    if options.kill == "between":  # tracker and callback
+    if options.kill == "between":  # step file and callback
         run.checkpoint_callback.on_save = lambda **kw: die()
     if options.kill == "snapshot":
         save = run.checkpoint_callback.on_save

@@ -95,7 +95,7 @@ def test_a_save_that_failed_is_told_and_stops_nothing(
     shard = next(tmp_path.glob("rankbuffer/run-*/shard-*"))
     shard.rename(shard.with_name("gone"))
     save_model(tmp_path, 2)
-    owner._checkpoints.look()  # finds the tracker first, and fails
+    owner._checkpoints.look()  # finds the step file first, and fails
     on_driver.on_save(trainer, 2, str(tmp_path / "global_step_2"))
     told = [
         r.getMessage() for r in caplog.records if r.name == "rankbuffer.verl.checkpoint_callback"

@@ -117,7 +117,7 @@ FROZEN = "+reward.rankbuffer.method.freeze_after_epochs=1"
 
 
 def shared_interval(queries: list[Any], qualities: dict[str, float]) -> tuple[Any, list[str]]:
-    """A query, and a group of it whose last response needs a fine call on the frozen ladder.
+    """A query, and a group of it whose last response needs a fine call on the frozen buffer.
 
     One or two fine calls in all: the judge takes two at a time.
     """
@@ -164,7 +164,7 @@ def test_rewards_come_right_after_the_last_arrival(
         return seconds
 
     async def measure(worker: Any) -> tuple[float, float]:
-        await wait_after_last(worker, "first", 0.0)  # then the ladder stays as it is
+        await wait_after_last(worker, "first", 0.0)  # then the buffer stays as it is
         tries = [await wait_after_last(worker, f"overlap-{i}", SPREAD_S) for i in range(2)]
         bare = await wait_after_last(worker, "at-once", 0.0)
         await worker.reward_manager.owner.close()

@@ -44,7 +44,7 @@ def check(directory: Path, run_id: str, count: int) -> None:
 @pytest.mark.parametrize("before", [None, "earlier"])
 @pytest.mark.parametrize("count", [2, 4])
 def test_owners_publish_at_once(count: int, before: str | None, tmp_path: Path) -> None:
-    """``before``: an earlier run has published the step already."""
+    """``before``: an earlier run has saved the step already."""
     shards = [Shard(run_id="run", index=i, count=count) for i in range(count)]
     bases = [base(tmp_path, shard) for shard in shards]
     with ThreadPoolExecutor(count) as pool:

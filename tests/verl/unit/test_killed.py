@@ -57,7 +57,7 @@ def test_killed_at_any_moment(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("steps", [True, False])
 @pytest.mark.parametrize("owners", [1, 2])
-def test_killed_between_tracker_and_callback(owners: int, steps: bool, tmp_path: Path) -> None:
+def test_killed_between_step_file_and_callback(owners: int, steps: bool, tmp_path: Path) -> None:
     assert killed(tmp_path, owners=owners, between=4, steps=steps)
     assert not (tmp_path / "global_step_4" / "rankbuffer").exists()
     assert asyncio.run(check(tmp_path, 3, steps=steps)) == 4

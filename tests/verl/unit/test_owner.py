@@ -70,7 +70,7 @@ def test_an_unknown_query_has_no_buffer(tmp_path: Path) -> None:
     assert asyncio.run(go()) is None
 
 
-# The tracker file.
+# The file with the step of the newest checkpoint.
 
 
 def saved(tmp_path: Path) -> list[int]:
@@ -115,11 +115,11 @@ def test_a_group_that_opens_while_a_step_is_saved_is_not_part_of_it(
     asyncio.run(made.close())
 
 
-def test_a_tracker_that_falls_behind_is_no_new_step(tmp_path: Path) -> None:
+def test_a_step_file_that_falls_behind_is_no_new_step(tmp_path: Path) -> None:
     """Asynchronous saving writes it long after the callback, perhaps of a later step."""
     made = owner(tmp_path)
     for step in (2, 4):
-        world.save_model(tmp_path, step, tracker=False)
+        world.save_model(tmp_path, step, step_file=False)
         assert made.checkpoint(step) is None
     before = saved(tmp_path)
     (tmp_path / "latest_checkpointed_iteration.txt").write_text("2")

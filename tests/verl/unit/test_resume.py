@@ -58,7 +58,7 @@ def test_an_owner_that_outlives_its_job_saves_no_more(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The next run's tracker is none of its business. NFS keeps directories of open files."""
+    """The next run's step file is none of its business. NFS keeps directories of open files."""
 
     def remove_files(path: Path, ignore_errors: bool = False) -> None:
         for file in path.rglob("*"):
@@ -229,8 +229,8 @@ def test_old_checkpoints_take_ours_with_them(run: Go, tmp_path: Path) -> None:
     run(long())
 
 
-def test_asynchronous_saving_keeps_what_the_tracker_still_names(run: Go, tmp_path: Path) -> None:
-    """The callback comes before the tracker is written: a death in between resumes the older."""
+def test_asynchronous_saving_keeps_what_the_step_file_still_names(run: Go, tmp_path: Path) -> None:
+    """The callback comes before the step file is written: a death in between resumes the older."""
 
     async def saving() -> None:
         first = Run(tmp_path, world.run_config(), 1)
@@ -238,7 +238,7 @@ def test_asynchronous_saving_keeps_what_the_tracker_still_names(run: Go, tmp_pat
         (tmp_path / "global_step_2" / "rankbuffer" / "MANIFEST.json").unlink()
         await first.groups(3)
         await first.groups(4)
-        world.save_model(tmp_path, 4, tracker=False)
+        world.save_model(tmp_path, 4, step_file=False)
         assert first.owners[0].checkpoint(4) is None
         first.owners[0]._scorer.close()
         assert await check(tmp_path, 2) == 2

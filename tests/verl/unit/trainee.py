@@ -58,14 +58,14 @@ class Run:
         self.owners = [Owner(config, root, at, name, i, owners) for i in range(owners)]
 
     async def train(
-        self, until: int, after_tracker: Callable[[int], None] = lambda step: None
+        self, until: int, after_model: Callable[[int], None] = lambda step: None
     ) -> None:
         while self.step < until:
             self.step += 1
             await self.groups(self.step)
             if self.step % SAVE_EVERY == 0:
                 world.save_model(self.root, self.step)
-                after_tracker(self.step)
+                after_model(self.step)
                 if self.callback:
                     await self.save()
 

@@ -82,11 +82,11 @@ def texts(step: int, query: str, n: int = 4) -> list[str]:
     return [f"t{(seed * 7 + 19 * i + step) % 100}" for i in range(n)]
 
 
-def save_model(root: Path, step: int, tracker: bool = True) -> Path:
+def save_model(root: Path, step: int, step_file: bool = True) -> Path:
     """What verl's trainers leave on disk when they save a step."""
     directory = root / f"global_step_{step}"
     (directory / "actor").mkdir(parents=True, exist_ok=True)
     (directory / "data.pt").write_bytes(b"dataloader")
-    if tracker:
+    if step_file:
         (root / "latest_checkpointed_iteration.txt").write_text(str(step))
     return directory
