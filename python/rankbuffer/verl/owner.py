@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ class Owner:
         if self._ticking is None or self._ticking.done():
             self._ticking = asyncio.create_task(self._tick())
         if self._side is not None:
-            rollout = rollout.with_query(self._side.fill(rollout.query))
+            rollout = replace(rollout, query=self._side.fill(rollout.query))
         return await self._rendezvous.score(rollout)
 
     def buffer(self, query_id: str) -> dict[str, Any] | None:

@@ -32,7 +32,7 @@ def owner(tmp_path: Path, side: str | None = None) -> Owner:
 def bare(text: str, slot: str) -> Any:
     """A rollout whose row has no ranked responses."""
     query = QueryRow(query_id="q", query="about q")
-    return world.rollout(text, slot=slot).with_query(query)
+    return dataclasses.replace(world.rollout(text, slot=slot), query=query)
 
 
 def test_ranked_responses_come_from_the_side_file(tmp_path: Path) -> None:

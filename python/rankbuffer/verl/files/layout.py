@@ -68,41 +68,36 @@ def shard_name(index: int, count: int) -> str:
 
 def list_runs(home: Path) -> list[Path]:
     """The runs in a directory, oldest first."""
-    return [path for _, path in sorted(numbered_runs(home))]
+    found = [(run_number(path), path) for path in _listed(home) if _RUN.match(path.name)]
+    return [path for _, path in sorted(found)]
 
 
-def numbered_runs(home: Path) -> list[tuple[int, Path]]:
-    """The runs in a directory with their numbers, in no order."""
-    matches = [(_RUN.match(path.name), path) for path in _listed(home)]
-    return [(int(match[1]), path) for match, path in matches if match is not None]
+def run_number(run: Path) -> int:
+    return int(run.name.split("-")[1])
 
 
 def list_bases(directory: Path) -> list[Base]:
-    """The bases of a shard that were written to their end."""
+    """The bases of a shard that were written to their end, in order."""
     found = []
     for path in _listed(directory):
-        match = _BASE.search(path.name)
-        about = read_json(path) if match is not None else None
-        if match is None or about is None or not path.with_suffix(".zst").is_file():
-            continue
-        found.append(
-            Base(
+        state = path.with_suffix(".zst")
+        if (match := _BASE.search(path.name)) and (about := read_json(path)) and state.is_file():
+            base = Base(
                 number=int(match[1]),
                 step=int(about["step"]),
-                path=path.with_suffix(".zst"),
+                path=state,
                 step_file=tuple(about["step_file"]) if about["step_file"] else None,
                 beside_model=bool(about["beside_model"]),
             )
-        )
-    return found
+            found.append(base)
+    return sorted(found, key=lambda base: base.number)
 
 
 def list_segments(directory: Path, first: int) -> list[tuple[int, int, Path]]:
     """The segments of a shard from number ``first`` on, in order: number, restart, path."""
     found = []
     for path in _listed(directory):
-        match = _SEGMENT.search(path.name)
-        if match is not None and int(match[1]) >= first:
+        if (match := _SEGMENT.search(path.name)) and int(match[1]) >= first:
             found.append((int(match[1]), int(match[2]), path))
     return sorted(found)
 

@@ -19,8 +19,8 @@ from .layout import (
     list_bases,
     list_runs,
     list_segments,
-    numbered_runs,
     read_json,
+    run_number,
     shard_name,
     write_json,
 )  # fmt: skip
@@ -66,7 +66,7 @@ def sources(resume: Resume) -> Sources:
                 f"{shard} does not reach back to step {resume.step}, and "
                 f"{resume.directory / HOME} is missing"
             )
-        newest = max(reach, key=lambda b: b.number)
+        newest = reach[-1]
         checkpoints.append(newest.path)
         journals += [path for _, _, path in list_segments(shard, newest.number)]
     return Sources(checkpoints=checkpoints, journals=journals, filtered=True, origin=str(run))
@@ -94,7 +94,7 @@ def create_run(root: Path, run_id: str, shards: int, step: int) -> Path:
     if run is None:
         home = root / HOME
         home.mkdir(parents=True, exist_ok=True)
-        last = max((number for number, _ in numbered_runs(home)), default=0)
+        last = max(map(run_number, list_runs(home)), default=0)
         run = home / f"run-{last + 1:06d}-{run_id}"
         run.mkdir()
     if not (run / _ABOUT).exists():
@@ -143,12 +143,12 @@ class ShardFiles:
         bases = list_bases(self.directory)
         if not bases:
             return None
-        newest = max(bases, key=lambda b: b.number)
+        newest = bases[-1]
         journals = [path for _, _, path in list_segments(self.directory, newest.number)]
         return Sources(checkpoints=[newest.path], journals=journals, origin=str(self.directory))
 
     def newest(self) -> Base:
-        return max(list_bases(self.directory), key=lambda b: b.number)
+        return list_bases(self.directory)[-1]
 
     def next_base(self) -> tuple[Path, Path]:
         """The paths of the next journal segment and of the base that comes before it."""
@@ -183,7 +183,7 @@ class ShardFiles:
         reach = [b for b in list_bases(self.directory) if b.step <= resumable]
         if not reach:
             return
-        keep = max(reach, key=lambda b: b.number).number
+        keep = reach[-1].number
         for old in list_bases(self.directory):
             if old.number < keep:
                 old.path.with_suffix(".json").unlink(missing_ok=True)

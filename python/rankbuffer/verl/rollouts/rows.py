@@ -40,9 +40,6 @@ class Rollout:
     text: str
     failure: str | None = None
 
-    def with_query(self, query: QueryRow) -> Rollout:
-        return replace(self, query=query)
-
     @property
     def key(self) -> Key:
         """The key of its group."""
