@@ -23,11 +23,11 @@ func newSimulator(config []byte) (*simulator, error) {
 	}
 	cfg, err := sim.ParseConfig(rest)
 	if err != nil {
-		return nil, fault.Or(fault.InvalidValue, err)
+		return nil, err
 	}
 	judge, err := sim.New(cfg)
 	if err != nil {
-		return nil, fault.Or(fault.InvalidValue, err)
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -53,23 +53,23 @@ type Engine struct {
 func New(configJSON []byte) (*Engine, error) {
 	cfg, err := parseConfig(configJSON)
 	if err != nil {
-		return nil, fault.Or(fault.InvalidValue, err)
+		return nil, err
 	}
 	method, err := methods.New(cfg.Method)
 	if err != nil {
-		return nil, fault.Or(fault.InvalidValue, err)
+		return nil, err
 	}
 	reasoning, err := cfg.reasoning()
 	if err != nil {
-		return nil, fault.Or(fault.InvalidValue, err)
+		return nil, err
 	}
 	templates, err := prompt.Load(cfg.Prompts)
 	if err != nil {
-		return nil, fault.Or(fault.InvalidValue, err)
+		return nil, err
 	}
 	j, err := newJudge(cfg.Judge)
 	if err != nil {
-		return nil, fault.Or(fault.InvalidValue, err)
+		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Engine{
@@ -106,8 +106,7 @@ func (e *Engine) CreateBuffer(queryJSON []byte) error {
 func (e *Engine) create(q query.Query) error {
 	return e.store.Create(q, func() (*buffer.Buffer, error) {
 		if s, ok := e.method.(rank.Starter); ok {
-			b, err := s.Start(q)
-			return b, fault.Or(fault.InvalidValue, err)
+			return s.Start(q)
 		}
 		return nil, nil
 	})

@@ -66,7 +66,7 @@ func (e *Engine) Add(ticket uint64, index int, response []byte) error {
 		return invalid("index", "%d is outside 0..%d in group %s", index, f.group.Size-1, f.id)
 	}
 	if err := f.add(index, r.apply(f.spec.response(index, r.Text))); err != nil {
-		return fmt.Errorf("group %s: %w", f.id, fault.Or(fault.InvalidValue, err))
+		return fmt.Errorf("group %s: %w", f.id, err)
 	}
 	return nil
 }
