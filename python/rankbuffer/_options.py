@@ -1,7 +1,7 @@
 """Options and parameters that are stated once, with what they mean.
 
 An option is a field of a dataclass or of a TypedDict whose type is annotated with its
-meaning: ``Annotated[float, "seconds that one attempt may take", Mark.TRANSPORT]``.
+meaning: ``Annotated[float, "seconds that one attempt may take", Mark.CLIENT]``.
 Signatures, docstrings, the command line's help and the checks of configurations are
 made from it.
 """
@@ -23,11 +23,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Mark(Enum):
-    """What the program needs to know of an option beside its type and its meaning."""
+    """Why no verdict depends on an option, so that it may change when a run is resumed."""
 
-    SECRET = "it may hold a key, so that it is neither shown nor stored"
-    TRANSPORT = "no verdict depends on it, so that it may change when a run is resumed"
-    CLIENT = "it is about sending requests, so that a judge's server has no use for it"
+    SECRET = "it may hold a key, and is neither shown nor stored"
+    TRANSPORT = "it is about the way to the judge"
+    CLIENT = "it is about sending requests, and a judge's server has no use for it"
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Option:
     help: str
     metadata: tuple[Any, ...]
     """The rest of the annotation, such as a ``Mark``."""
+
+    @property
+    def affects_verdicts(self) -> bool:
+        """Whether a run must be resumed with the same value."""
+        return not any(isinstance(one, Mark) for one in self.metadata)
 
     @property
     def choices(self) -> list[Any]:

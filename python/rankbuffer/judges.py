@@ -20,27 +20,18 @@ from .types import Query
 class Client:
     """What is set for requests to any judge."""
 
-    timeout: Annotated[float, "seconds that one attempt may take", Mark.TRANSPORT, Mark.CLIENT] = (
-        120.0
+    timeout: Annotated[float, "seconds that one attempt may take", Mark.CLIENT] = 120.0
+    group_timeout: Annotated[float, "seconds that all calls of a group may take", Mark.CLIENT] = (
+        600.0
     )
-    group_timeout: Annotated[
-        float, "seconds that all calls of a group may take", Mark.TRANSPORT, Mark.CLIENT
-    ] = 600.0
     max_concurrency: Annotated[
-        int, "requests in flight at most, over all base URLs", Mark.TRANSPORT, Mark.CLIENT
+        int, "requests in flight at most, over all base URLs", Mark.CLIENT
     ] = 256
-    max_retries: Annotated[
-        int, "attempts after the first, where another can help", Mark.TRANSPORT, Mark.CLIENT
-    ] = 3
+    max_retries: Annotated[int, "attempts after the first, where another can help", Mark.CLIENT] = 3
     backoff: Annotated[
-        float,
-        "seconds before the second attempt, doubled before each further one",
-        Mark.TRANSPORT,
-        Mark.CLIENT,
+        float, "seconds before the second attempt, doubled before each further one", Mark.CLIENT
     ] = 0.5
-    backoff_max: Annotated[
-        float, "seconds between two attempts at most", Mark.TRANSPORT, Mark.CLIENT
-    ] = 30.0
+    backoff_max: Annotated[float, "seconds between two attempts at most", Mark.CLIENT] = 30.0
 
 
 @documented
@@ -65,7 +56,7 @@ class Judge(Client):
         "environment variable that holds the key; by default none is sent",
         Mark.TRANSPORT,
     ] = None
-    api_key: Annotated[str | None, "the key itself, instead", Mark.SECRET, Mark.TRANSPORT] = field(
+    api_key: Annotated[str | None, "the key itself, instead", Mark.SECRET] = field(
         default=None, repr=False
     )
     temperature: Annotated[float, "of every request"] = 0.0
@@ -80,13 +71,10 @@ class Judge(Client):
         '{"chat_template_kwargs": {"enable_thinking": false}}',
     ] = None
     headers: Annotated[
-        Mapping[str, str] | None, "further headers of every request", Mark.SECRET, Mark.TRANSPORT
+        Mapping[str, str] | None, "further headers of every request", Mark.SECRET
     ] = field(default=None, repr=False)
     proxy: Annotated[
-        str | None,
-        "http, https or socks5 URL; the environment's proxy is not used",
-        Mark.SECRET,
-        Mark.TRANSPORT,
+        str | None, "http, https or socks5 URL; the environment's proxy is not used", Mark.SECRET
     ] = field(default=None, repr=False)
     system_role: Annotated[
         bool, "False: the system message is put in front of the first user message"

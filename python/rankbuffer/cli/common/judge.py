@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._options import Mark
 from ..._options import options as options_of
 from ...errors import JudgeError
 from ...judges import Judge, SimulatedJudge, judge_from_dict
@@ -104,5 +103,5 @@ def identity(judge: Judge | SimulatedJudge) -> dict[str, Any]:
     """The options of a judge that its answers depend on; holds no key."""
     kind = "simulated" if isinstance(judge, SimulatedJudge) else "openai"
     stated = options_of(type(judge)).values()
-    values = {o.name: getattr(judge, o.name) for o in stated if Mark.TRANSPORT not in o.metadata}
+    values = {o.name: getattr(judge, o.name) for o in stated if o.affects_verdicts}
     return {"type": kind, **{name: value for name, value in values.items() if value is not None}}
