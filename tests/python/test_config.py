@@ -208,7 +208,7 @@ def test_every_judge_option_is_known_to_the_library() -> None:
         system_role=False,
     )
     unset = [f.name for f in dataclasses.fields(judge) if getattr(judge, f.name) is None]
-    assert unset == ["api_key_env"]
+    assert unset == ["api_key_env"], "set the new option of the judge in this test"
     rb.Scorer(judge=judge).close()
 
 

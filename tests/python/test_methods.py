@@ -19,7 +19,9 @@ CORE = json.loads(
 
 def test_every_method_of_the_core_has_a_class() -> None:
     assert set(rb.METHODS) == set(CORE), (
-        "python/rankbuffer/methods.py and core/rank/methods/registry.go hold different methods"
+        "python/rankbuffer/methods.py and core/rank/methods/testdata/methods.json hold different "
+        "methods; if registry.go has the row, run "
+        "go test ./core/rank/methods -run TestMethodsAreDescribed -update"
     )
 
 

@@ -42,9 +42,8 @@ func TestBody(t *testing.T) {
 			`{"model":"m","temperature":0,"max_completion_tokens":9}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cfg := config()
-			cfg.Temperature, cfg.MaxTokens, cfg.Seed, cfg.ExtraBody, cfg.OmitTemperature =
-				tc.cfg.Temperature, tc.cfg.MaxTokens, tc.cfg.Seed, tc.cfg.ExtraBody, tc.cfg.OmitTemperature
+			cfg := tc.cfg
+			cfg.BaseURLs, cfg.Model = config().BaseURLs, config().Model
 			j, _, s := build(t, cfg, said("x"))
 			tc.req.Messages = messages
 			if _, err := j.Judge(t.Context(), tc.req); err != nil {

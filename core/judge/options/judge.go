@@ -1,5 +1,6 @@
 // Package options holds the options of a judge. A new option is a field of
-// Judge, and a case of Validate if not every value can be used.
+// Judge, and a case of Validate if not every value can be used. An option that is
+// a field of the request is also sent by openai/body.go and named in reservedBody.
 package options
 
 import (

@@ -84,6 +84,10 @@ func TestFormatWeights(t *testing.T) {
 	}
 	for _, row := range Rows() {
 		c := method(t, `{"name": "`+row.Name+`"}`).Shared()
+		if _, stated := want[row.Name]; !stated {
+			t.Errorf("options_test.go: state the format weight of %s", row.Name)
+			continue
+		}
 		if c.FormatWeight != want[row.Name] || c.Name != row.Name || !c.Dedupe || c.FormatCheck != "" {
 			t.Errorf("%s: %+v, want the format weight that is stated in this test, %v", row.Name, c, want[row.Name])
 		}

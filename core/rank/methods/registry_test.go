@@ -63,9 +63,12 @@ func TestMethodsAreDescribed(t *testing.T) {
 		}
 	}
 	want, err := os.ReadFile(file)
-	if err != nil || string(got) != string(want) {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
 		t.Errorf("%s does not have the methods, options and defaults of the registry: run go test ./core/rank/methods -run %s -update,"+
-			" then make python/rankbuffer/methods.py agree with it (%v)", file, t.Name(), err)
+			" then make python/rankbuffer/methods.py agree with it", file, t.Name())
 	}
 }
 

@@ -34,7 +34,7 @@ _OPTIONS = {
     "--importlib": "For a verl whose plugins are switched off.",
     "--check": "Check the OVERRIDES.",
     "--config FILE": "Check this whole config (YAML).",
-    "--no-probe": "With --check: ask no judge and read no side files.",
+    "--no-probe": "With --check: ask no judge, read no side files, check no option values.",
     "OVERRIDES": "With --check: overrides of the run.",
 }
 
