@@ -21,7 +21,7 @@ all: $(LIB) $(VENV)/.ready
 
 build: $(LIB)
 
-# RankBuffer on the sample that comes with it: one query's ladder as it grows.
+# RankBuffer on the sample that comes with it: one query's buffer as it grows.
 demo: all
 	$(BIN)/rankbuffer demo
 

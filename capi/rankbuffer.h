@@ -462,7 +462,6 @@ int32_t rb_journal(rb_handle scorer, const char *path, const char *snapshot);
  *     skipped      number of journal entries that "until" and "shard" left out
  *     torn         true if a journal ended within an entry, because the process that
  *                  wrote it died
- *     after_checkpoint  the newest after_checkpoint of those groups, 0 if none has one
  *     after_checkpoint  the largest after_checkpoint of the entries that were applied
  *     results      a list, in the order of the journals, for the groups with a result:
  *       query_id, result_key  of the group

@@ -100,7 +100,7 @@ func (q Query) CheckSame(other Query) error {
 	default:
 		return nil
 	}
-	return fault.New(fault.QueryConflict, field, "differs from what was given for the query first")
+	return fault.New(fault.QueryConflict, field, "differs from what this query id was given first; give the other query an id of its own")
 }
 
 // WithRubrics returns the rubrics the judge is shown: the query's own, or the

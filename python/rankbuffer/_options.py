@@ -8,6 +8,7 @@ made from it.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 import textwrap
@@ -88,13 +89,20 @@ def summary(kind: type) -> str:
     return (inspect.getdoc(kind) or "").partition("\n\nOptions:\n")[0]
 
 
+def known_names(name: object, known: Iterable[str]) -> str:
+    """What a message about an unknown name ends with: the names there are, and the likeliest."""
+    names = list(known)
+    close = difflib.get_close_matches(str(name), names, 1)
+    return ", ".join(names) + (f"; did you mean {close[0]!r}?" if close else "")
+
+
 def made_from(kind: type[T], given: Mapping[str, Any], where: str = "") -> T:
     """A dataclass from a mapping of its options. ConfigError names an option that is wrong."""
     at = f"{where}." if where else ""
     known = {field.name: _default(field) for field in fields(kind)}  # type: ignore[arg-type]
     for name in given:
         if name not in known:
-            said = f"unknown option, known are {', '.join(sorted(known))}"
+            said = f"unknown option, known are {known_names(name, sorted(known))}"
             raise ConfigError(said, f"{at}{name}", code="unknown_field")
     for name, default in known.items():
         if default is MISSING and name not in given:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from ._options import documented, made_from
+from ._options import documented, known_names, made_from
 from .errors import ConfigError
 
 FormatWeight: TypeAlias = Annotated[
@@ -266,6 +266,6 @@ def method_from_dict(options: Mapping[str, Any]) -> Method:
         raise ConfigError(f"must be a mapping with a name, got {type(options).__name__}", "method")
     name = options.get("name")
     if not isinstance(name, str) or name not in METHODS:
-        raise ConfigError(f"{name!r} is not one of {', '.join(METHODS)}", "method.name")
+        raise ConfigError(f"{name!r} is not one of {known_names(name, METHODS)}", "method.name")
     given = {option: value for option, value in options.items() if option != "name"}
     return made_from(METHODS[name], given, f"method.{name}")

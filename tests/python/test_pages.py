@@ -102,10 +102,10 @@ def test_compare_block(path: str, tmp_path: Path) -> None:
 def test_what_it_says_of_tokens(tmp_path: Path) -> None:
     """The prompt tokens of a buffer against all pairs, on the sample."""
     (calls, pairs, above, cap, below) = re.search(  # type: ignore[union-attr]
-        r"24 epochs\) RankBuffer takes ([\d.]+) calls a group against (\d+) for all pairs\.\n"
-        r"From the fifth epoch on it takes ([\d.]+) times their prompt tokens, "
+        r"24 epochs\) RankBuffer takes ([\d.]+) calls a group against (\d+) for all pairs\. "
+        r"From the fifth epoch on it takes ([\d.]+) times the prompt tokens of all pairs, "
         r"and with `max_anchors=(\d+)` ([\d.]+)",
-        pages.text(README),
+        pages.text(README).replace("\n", " "),
     ).groups()
     options = tmp_path / "options.json"
     options.write_text(

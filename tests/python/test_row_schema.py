@@ -103,7 +103,7 @@ def test_a_group_gives_the_arguments_of_score_group() -> None:
 @pytest.mark.parametrize(
     ("change", "field", "said", "code"),
     [
-        ({"rankd": []}, "rankd", "known fields are .*; did you mean 'ranked'", "unknown_field"),
+        ({"rankd": []}, "rankd", "known are .*; did you mean 'ranked'", "unknown_field"),
         ({"epochs": []}, "epochs", "unknown field.* `rankbuffer compare` reads", "unknown_field"),
         ({"query_id": ""}, "query_id", "missing", "missing_field"),
         ({"query_id": ["q"]}, "query_id", "must be a string, got list", "invalid_value"),
@@ -149,7 +149,7 @@ def test_the_first_group_of_a_query_describes_it(tmp_path: Path) -> None:
     path.write_text(json.dumps(GROUP) + "\n" + json.dumps(later) + "\n")
     assert [row.query for _, _, row in read_groups(path)] == ["Why?", ""]
     path.write_text(json.dumps(later) + "\n")
-    with pytest.raises(rb.InputError, match=r"groups.jsonl:1: query: missing, .* first group"):
+    with pytest.raises(rb.InputError, match=r"groups.jsonl:1: query: missing; the first group"):
         list(read_groups(path))
     path.write_text("")
     with pytest.raises(rb.InputError, match="holds no groups"):

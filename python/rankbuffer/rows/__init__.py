@@ -42,7 +42,7 @@ field, such as ``rubrics[0].weight``. `read` adds the file and the line.
 ['Because.', 'No.']
 >>> parse_query({"query": "Why?", "rankd": ["Because."]})
 Traceback (most recent call last):
-rankbuffer.errors.InputError: rankd: unknown field; known fields are ...; did you mean 'ranked'?
+rankbuffer.errors.InputError: rankd: unknown field, known are ...; did you mean 'ranked'?
 """
 
 from .fields import Response as Response

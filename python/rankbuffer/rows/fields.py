@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Collection, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 from .. import _encode
 from .._encode import number, text
+from .._options import known_names
 from ..errors import InputError
 from ..types import Rubric
 
@@ -71,13 +71,11 @@ def check_known(row: Mapping[str, Any], names: Collection[str] | None, where: st
     """InputError for a field of another name, with the names that are known."""
     for name in row:
         if names is not None and name not in names:
-            said = f"unknown field; known fields are {', '.join(names)}"
+            said = f"unknown field, known are {known_names(name, names)}"
             if name == "responses":
                 said += "; this is a file of groups, which `rankbuffer score` reads"
             elif name == "epochs":
                 said += "; this is a replay file, which `rankbuffer compare` reads"
-            elif close := difflib.get_close_matches(name, names, 1):
-                said += f"; did you mean {close[0]!r}?"
             raise InputError(said, f"{where}{name}", code="unknown_field")
 
 

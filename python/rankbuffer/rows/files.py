@@ -70,7 +70,7 @@ def read_groups(path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes, Grou
     for line, body, row in read(path, parse_group):
         if row.query_id not in known and not row.query:
             with located(path, line):
-                said = f"missing, this is the first group of query {row.query_id!r}"
+                said = f"missing; the first group of query {row.query_id!r} must have it"
                 raise InputError(said, "query", code="missing_field")
         known.add(row.query_id)
         yield line, body, row

@@ -58,8 +58,13 @@ def test_a_good_one() -> None:
     ("path", "value", "override"),
     [
         ("reward.rankbuffer", None, "+reward.rankbuffer.judge.base_url="),
+        (
+            "reward.rankbufer.method.k0",
+            6,
+            "rankbufer: unknown section; did you mean reward.rankbuffer?",
+        ),
         ("reward.rankbuffer.judge", None, "must be a mapping"),
-        ("reward.rankbuffer.jugde", {}, "reward.rankbuffer.jugde: unknown option"),
+        ("reward.rankbuffer.jugde", {}, "reward.rankbuffer.jugde: unknown option, known are"),
         ("reward.rankbuffer.method", {"name": "rankbufer"}, "reward.rankbuffer.method.name"),
         ("reward.rankbuffer.method", {"name": "scr", "vote": 2}, "method.scr.vote: unknown"),
         ("reward.rankbuffer.judge.modle", "x", "reward.rankbuffer.judge.modle: unknown"),

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..._options import known_names
 from ..._options import options as options_of
 from ...errors import JudgeError
 from ...judges import Judge, SimulatedJudge, judge_from_dict
@@ -81,7 +82,9 @@ def simulated(
     """A simulated judge from the options of ``--sim``."""
     for name in options:
         if name not in _SIMULATION:
-            raise UsageError(f"--sim: {name}: unknown option, known are {', '.join(_SIMULATION)}")
+            raise UsageError(
+                f"--sim: {name}: unknown option, known are {known_names(name, _SIMULATION)}"
+            )
     given = {**options, "qualities": qualities}
     return SimulatedJudge(
         **given if concurrency is None else given | {"max_concurrency": concurrency}

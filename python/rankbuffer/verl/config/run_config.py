@@ -5,6 +5,7 @@ Each problem names the override that solves it.
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 from collections.abc import Mapping
@@ -30,12 +31,21 @@ class RunConfig:
     """Whether rows carry their step, as those of the newer trainer (V1) do."""
 
 
+def _refuse_misspelt(reward: Any) -> None:
+    """ConfigError for ``reward.rankbufer``, which verl would ignore."""
+    name = PREFIX.rpartition(".")[2]
+    for given in reward if isinstance(reward, Mapping) else ():
+        if given != name and difflib.get_close_matches(given, [name], 1, 0.8):
+            raise ConfigError(f"unknown section; did you mean {PREFIX}?", f"reward.{given}")
+
+
 def read_run_config(config: Mapping[str, Any]) -> RunConfig:
     """From a trainer's whole configuration as plain mappings.
 
     Raises ConfigError with every problem, one a line. What the configuration alone
     cannot tell is left to ``start_problems``.
     """
+    _refuse_misspelt(at(config, "reward"))
     given = at(config, PREFIX)
     if not isinstance(given, Mapping):
         raise ConfigError(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
-from ..._options import Option, documented, made_from
+from ..._options import Option, documented, known_names, made_from
 from ..._options import options as stated
 from ...config import ScorerConfig
 from ...errors import ConfigError, RankBufferError
@@ -77,10 +77,10 @@ class Settings:
         options = with_file(given)
         ours = {"rendezvous", "checkpoint", "side_file"}
         theirs = {f.name for f in fields(ScorerConfig)}
+        names = sorted(ours | theirs | {"config"})
         for option in options:
             if option not in ours | theirs:
-                known = ", ".join(sorted(ours | theirs | {"config"}))
-                said = f"unknown option, known are {known}"
+                said = f"unknown option, known are {known_names(option, names)}"
                 raise ConfigError(said, f"{PREFIX}.{option}", code="unknown_field")
         method = options.get("method")
         if isinstance(method, str):
