@@ -28,7 +28,7 @@ with_verl = find_spec("verl") is not None and find_spec("ray") is not None
 collect_ignore_glob = [] if with_verl else ["test_*.py"]
 
 REPLAY = Path(__file__).parents[4] / "shared" / "data" / "replay_dev.jsonl.gz"
-QUERIES, EPOCHS, MAX_BYTES = 14, 3, 1500
+QUERIES, EPOCHS, GROUP, MAX_BYTES = 14, 3, 8, 1500
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -71,7 +71,10 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = gzip.decompress(source.read_bytes()).decode().splitlines()
     for line in lines:
         query = json.loads(line)
-        query["epochs"] = query["epochs"][:EPOCHS]
+        rollouts = [
+            r for epoch in query["epochs"] for r in epoch
+        ]  # the sample's groups are smaller
+        query["epochs"] = [rollouts[GROUP * e : GROUP * (e + 1)] for e in range(EPOCHS)]
         texts = [r["text"] for e in query["epochs"] for r in e]
         asked = query["query"]
         short = isinstance(asked, str) and len(asked) < 300
