@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/rankbuffer/rankbuffer/core/fault"
@@ -66,7 +67,13 @@ func (e *Engine) Check(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)() // Close does not wait for endpoints
-	if err := openai.Preflight(ctx, e.judge.config); err != nil {
+	err := openai.Preflight(ctx, e.judge.config)
+	switch {
+	case err != nil && e.isClosed():
+		return errClosed
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fault.New(fault.JudgeTimeout, "", "the judge did not answer within the time given to the check")
+	case err != nil:
 		return fault.Or(fault.JudgeUnreachable, err)
 	}
 	return nil

@@ -58,9 +58,9 @@ func Ask[T any](ctx context.Context, g *Group, kind prompt.Kind, v prompt.Vars,
 	if err = logProbs.guard(ctx, send); err == nil {
 		return answer, nil
 	}
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && fault.From(err).Code != fault.GroupTimeout {
 		err = &judge.Error{Failure: judge.TimedOut, Err: fault.New(fault.GroupTimeout, "judge.group_timeout",
-			"the group's time (this option, or the group's deadline) ran out")}
+			"the group's time (this option, or the group's deadline) ran out: %w", err)}
 	}
 	return answer, fmt.Errorf("%s call: %w", kind, err)
 }

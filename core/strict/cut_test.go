@@ -56,6 +56,8 @@ var documents = []string{
 	`{"texts": ["a"], "strange": 1}`,
 	`{"deep": {"texts": ["}", "]", "\\", "\""], "a": [[{}]]}, "texts": ["a"]}`,
 	`{"texts": ["a"]} x`,
+	// Broken beside bad text: what is wrong is looked for in whole documents only.
+	"[}\xff", `{"texts": [}"\ud800"]}`,
 	`{"texts": ["a"]}{}`,
 	`{"texts": ["a"],}`,
 	`{"texts": ["a",]}`,

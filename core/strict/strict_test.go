@@ -85,3 +85,12 @@ func TestCheckText(t *testing.T) {
 		}
 	}
 }
+
+// TestBadTextInDeepJSON: the search for the member stops at what encoding/json refuses.
+func TestBadTextInDeepJSON(t *testing.T) {
+	var v any
+	err := Unmarshal("x", []byte(strings.Repeat("[", 1<<20)+`"\ud800"`), &v)
+	if err == nil || !strings.Contains(err.Error(), "half of a surrogate pair") {
+		t.Errorf("got %v", err)
+	}
+}

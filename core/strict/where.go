@@ -2,6 +2,7 @@ package strict
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"unicode/utf8"
 
@@ -20,12 +21,15 @@ func checkText(field string, data []byte) error {
 		return nil
 	}
 	wrong := fault.New(fault.InvalidValue, "", "%s at byte %d", what, at)
+	if !json.Valid(data) { // the walk below trusts the document's shape and depth
+		return within(field, wrong)
+	}
 	w := walker{scanner: scanner{data: data}, stop: at + 1, wrong: wrong}
 	w.space()
 	if err := w.walk(nil); err != nil {
 		return within(field, err)
 	}
-	return within(field, wrong) // not within a member, or the JSON is broken before it
+	return within(field, wrong) // not within a member
 }
 
 // invalidAt returns the offset of the first byte that is no UTF-8, -1 if there is

@@ -154,6 +154,8 @@ func TestErrorsHelp(t *testing.T) {
 		{"unreachable", line{err: syscall.ECONNREFUSED}, nil, []string{"judge.base_url", "http://host:1/v1", "connection refused"}},
 		{"through a proxy", line{err: syscall.ECONNREFUSED}, func(c *options.Judge) { c.Proxy = "http://user:hunter22@proxy:3128" }, []string{"judge.proxy"}},
 		{"password in the address", line{err: io.EOF}, func(c *options.Judge) { c.BaseURLs = []string{"http://me:hunter22@host/v1"} }, []string{"http://me:xxxxx@host/v1"}},
+		{"401 with an escaped key", line{status: 401, body: `{"error": {"message": "bad key sk-\u0073ecret", "code": "sk\u002dsecret"}}`}, func(c *options.Judge) { c.APIKeyEnv = "RB_TEST_KEY" },
+			[]string{"refused the API key", "[hidden]"}},
 		{"401 with a key", line{status: 401, body: `{"error": {"message": "bad key sk-secret", "code": "invalid_api_key"}}`},
 			func(c *options.Judge) { c.APIKeyEnv = "RB_TEST_KEY" }, []string{"judge.api_key_env: ", "environment variable RB_TEST_KEY", "bad key [hidden]", "invalid_api_key"}},
 		{"401 without one", line{status: 401, body: `{"error": "Unauthorized"}`}, nil, []string{"set judge.api_key_env", "Unauthorized"}},

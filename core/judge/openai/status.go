@@ -117,7 +117,7 @@ func (q quoted) Unwrap() error { return q.error }
 // apiError reads an error body: an *openai.APIError if it is one, else an
 // *openai.RequestError with what came. Secrets are taken out first.
 func (c *client) apiError(code int, status string, body []byte) error {
-	text := c.hide(string(body))
+	text, status := c.hide(string(body)), c.hide(status)
 	var wire struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"` // older vLLM: the error itself is the body
@@ -139,9 +139,9 @@ func (c *client) apiError(code int, status string, body []byte) error {
 			Err: errors.New("the body is no error message"), Body: []byte(text)}}
 	}
 	known.HTTPStatus, known.HTTPStatusCode = status, code
-	known.Message = judge.Shorten(known.Message, maxSaid)
+	known.Message = judge.Shorten(c.hide(known.Message), maxSaid) // escapes may have hidden a secret from hide
 	if code := fmt.Sprint(known.Code); known.Code != nil && code != strconv.Itoa(known.HTTPStatusCode) {
-		known.Message += " (code " + judge.Clip(code) + ")"
+		known.Message += " (code " + judge.Clip(c.hide(code)) + ")"
 	}
 	return quoted{status, known.Message, known}
 }
