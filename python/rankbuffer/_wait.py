@@ -24,8 +24,8 @@ def wait(future: Future[T]) -> T:
         try:
             return future.result(_TICK_S)
         except FutureTimeout:
-            if future.done():
-                raise  # it is the result
+            if future.done():  # since then, or with this very error as its result
+                return future.result()
 
 
 def interruptibly(call: Callable[[], T]) -> T:

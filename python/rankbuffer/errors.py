@@ -44,22 +44,22 @@ class RankBufferError(Exception):
         where there is no such thing. Lines count from 1.
     """
 
-    code: str = "invalid_value"
-    field: str = ""
-    file: str = ""
-    line: int = 0
+    # On instances only: Ray forwards what its own error class, made from this one, lacks.
+    code: str
+    summary: str
+    field: str
+    file: str
+    line: int
+
+    _code = "invalid_value"
 
     def __init__(
         self, said: str = "", field: str = "", *, code: str = "", file: str = "", line: int = 0
     ) -> None:
         super().__init__(_joined(_joined(f"{file}:{line}" if line else file, field), said))
-        self.code = code or type(self).code
+        self.code = code or self._code
         self.field, self.file, self.line = field, file, line
-        self._meaning = _SUMMARIES.get(self.code, "")
-
-    @property
-    def summary(self) -> str:
-        return _joined(self.field, self._meaning)
+        self.summary = _joined(field, _SUMMARIES.get(self.code, ""))
 
     @property
     def detail(self) -> str:
@@ -73,7 +73,7 @@ class RankBufferError(Exception):
         place = str(type(self)("", self.field, file=self.file, line=self.line))
         said = str(self).removeprefix(place).removeprefix(": ")
         error = (kind or type(self))(said, field, code=self.code, file=self.file, line=self.line)
-        error._meaning = self._meaning
+        error.summary = _joined(field, self.summary.removeprefix(f"{self.field}: "))
         return error
 
 
@@ -92,73 +92,73 @@ class InputError(RankBufferError, ValueError):
 class LibraryError(RankBufferError):
     """The native library is missing, does not load or is of another version."""
 
-    code = "library_unavailable"
+    _code = "library_unavailable"
 
 
 class ClosedError(RankBufferError):
     """The scorer or the judge server was closed."""
 
-    code = "closed"
+    _code = "closed"
 
 
 class ForkedError(RankBufferError):
     """The process was forked after it had loaded the library, which the child cannot use."""
 
-    code = "forked"
+    _code = "forked"
 
 
 class StaleError(RankBufferError):
     """The group has no update that still fits: it was applied, or the buffer has changed since."""
 
-    code = "stale_update"
+    _code = "stale_update"
 
 
 class ConflictError(RankBufferError):
     """The query id is known with other content."""
 
-    code = "query_conflict"
+    _code = "query_conflict"
 
 
 class NotFoundError(RankBufferError, LookupError):
     """The scorer or the file does not know the query or the group."""
 
-    code = "unknown_query"
+    _code = "unknown_query"
 
 
 class BusyError(RankBufferError):
     """Too many groups are in flight; wait for some to finish."""
 
-    code = "busy"
+    _code = "busy"
 
 
 class FileError(RankBufferError, OSError):
     """A file could not be read or written."""
 
-    code = "file_error"
+    _code = "file_error"
 
 
 class CheckpointError(RankBufferError):
     """The file is no RankBuffer checkpoint, is damaged, or was written by a newer version."""
 
-    code = "checkpoint_damaged"
+    _code = "checkpoint_damaged"
 
 
 class JudgeError(RankBufferError):
     """The judge failed and the scorer was built with ``on_failure="raise"``."""
 
-    code = "judge_unreachable"
+    _code = "judge_unreachable"
 
 
 class CancelledError(RankBufferError):
     """The group was cancelled before it had a result."""
 
-    code = "cancelled"
+    _code = "cancelled"
 
 
 class InternalError(RankBufferError):
     """The native library has a bug. The scorer may still be used."""
 
-    code = "internal"
+    _code = "internal"
 
 
 def _joined(first: str, second: str) -> str:
@@ -187,7 +187,7 @@ def from_library(told: Mapping[str, Any]) -> RankBufferError:
     error = _BY_STATUS.get(told["status"], InternalError)(told["message"])
     error.code, error.line = told["code"], told.get("line", 0)
     error.field, error.file = told.get("field", ""), told.get("file", "")
-    error._meaning = told["summary"].removeprefix(f"{error.field}: ")
+    error.summary = told["summary"]
     return error
 
 

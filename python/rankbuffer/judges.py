@@ -12,7 +12,7 @@ from . import _ffi
 from ._encode import encode, milliseconds, number, texts
 from ._encode import query as encoded_query
 from ._options import Mark, documented, made_from, options
-from .errors import BusyError, ClosedError, ConfigError, RankBufferError, of_the_config
+from .errors import BusyError, ClosedError, ConfigError, InputError, RankBufferError, of_the_config
 from .types import Query
 
 
@@ -152,6 +152,9 @@ def shown_query(query: Query) -> str:
     shown = encoded_query(query, "query")
     if isinstance(shown, str):
         return shown
+    for i, message in enumerate(shown):
+        if not isinstance(message.get("content"), str):
+            raise InputError("must be a string", f"query[{i}].content")
     return "\n\n".join(f"{m['role']}: {m['content']}" for m in shown)
 
 

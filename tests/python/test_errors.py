@@ -84,3 +84,9 @@ def test_a_wrong_option_is_a_mistake_of_the_config(build: Any) -> None:
     with pytest.raises(rb.InputError) as wrong:
         build().score_group("q", ["a", "b"], query="?", epoch=-1)
     assert (wrong.value.code, wrong.value.field) == ("invalid_value", "epoch")
+
+
+def test_attributes_are_those_of_the_instance() -> None:
+    """Ray's errors are made from these classes, and forward only what the classes lack."""
+    for kind in (rb.RankBufferError, rb.JudgeError, rb.ConfigError):
+        assert not {"code", "summary", "field", "file", "line"} & set(dir(kind))

@@ -106,7 +106,12 @@ def test_a_group_gives_the_arguments_of_score_group() -> None:
         ({"rankd": []}, "rankd", "known are .*; did you mean 'ranked'", "unknown_field"),
         ({"epochs": []}, "epochs", "unknown field.* `rankbuffer compare` reads", "unknown_field"),
         ({"query_id": ""}, "query_id", "missing", "missing_field"),
-        ({"query_id": ["q"]}, "query_id", "must be a string, got list", "invalid_value"),
+        (
+            {"query_id": ["q"]},
+            "query_id",
+            "must be a string or a number, got list",
+            "invalid_value",
+        ),
         ({"query": 7}, "query", "must be a string or a list of chat messages", "invalid_value"),
         ({"ranked": {"a": 1}}, "ranked", "must be a list", "invalid_value"),
         ({"ranked": "[1"}, "ranked", "must be a list, or the JSON text of one", "invalid_value"),
@@ -204,3 +209,38 @@ def test_the_library_reads_messages_alike() -> None:
         scorer.create_buffer("q", query=chat)
         scorer.create_buffer("q", query=parse_prompt(chat, multimodal="text"))  # no conflict
         assert scorer.buffer("q").query[2] == {"role": "user", "content": "[image]"}
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        (5, "query[0].content"),
+        ({"type": "text", "text": "hi"}, "query[0].content"),
+        ([7], "query[0].content[0]"),
+    ],
+)
+def test_content_of_another_type(content: Any, field: str) -> None:
+    with pytest.raises(rb.InputError) as raised:
+        parse_query({"query": [{"role": "user", "content": content}]})
+    assert raised.value.field == field
+
+
+def test_a_part_without_a_type_is_text() -> None:
+    parts = [{"type": None, "text": "hi"}]
+    assert parse_query({"query": [{"role": "user", "content": parts}]}).query == "hi"
+
+
+def test_columns_of_tables() -> None:
+    """Parquet gives every field, null where there is none, and numbers of numpy's."""
+    numpy = pytest.importorskip("numpy")
+    row = {"query_id": numpy.int64(3), "query": "Why?", "ranked": '["a", "b"]'}
+    got = parse_query(row | {"ranked_responses": None})
+    assert (got.query_id, got.texts()) == ("3", ["a", "b"])
+    shared = {"query": "Why?", "rubrics": [{"text": "r", "id": 7}]}
+    assert parse_query(shared, closed=False).rubrics[0].text == "r"
+    with pytest.raises(rb.InputError, match="unknown field"):
+        parse_query(shared)
+    messages = numpy.array(
+        [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    )
+    assert len(parse_query({"query": messages}).query) == 2

@@ -64,3 +64,4 @@ from .schema import parse_query as parse_query
 from .schema import parse_query_id as parse_query_id
 from .schema import parse_replay as parse_replay
 from .schema import parse_side as parse_side
+from .schema import ranked_name as ranked_name

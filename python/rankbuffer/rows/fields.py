@@ -24,11 +24,11 @@ class Response:
     model: str | None = None
 
 
-def rubrics(values: Any, where: str) -> list[Rubric]:
+def rubrics(values: Any, where: str, *, closed: bool = True) -> list[Rubric]:
     """A list of texts or of ``{"text", "weight"?}``."""
     out = []
     for i, value in enumerate(items(values, where)):
-        given = _fields(value, f"{where}[{i}]", ("text", "weight"))
+        given = _fields(value, f"{where}[{i}]", ("text", "weight"), closed)
         weight = number(given.get("weight", 1), f"{where}[{i}].weight")
         if weight <= 0:
             raise InputError(f"{weight} is not above 0", f"{where}[{i}].weight")
@@ -36,11 +36,11 @@ def rubrics(values: Any, where: str) -> list[Rubric]:
     return out
 
 
-def responses(values: Any, where: str) -> list[Response]:
+def responses(values: Any, where: str, *, closed: bool = True) -> list[Response]:
     """A list of texts or of ``{"text", "quality"?, "model"?}``."""
     out = []
     for i, value in enumerate(items(values, where)):
-        given = _fields(value, f"{where}[{i}]", ("text", "quality", "model"))
+        given = _fields(value, f"{where}[{i}]", ("text", "quality", "model"), closed)
         if "quality" in given:
             given["quality"] = number(given["quality"], f"{where}[{i}].quality")
         if "model" in given:
@@ -49,7 +49,7 @@ def responses(values: Any, where: str) -> list[Response]:
     return out
 
 
-def _fields(value: Any, where: str, names: tuple[str, ...]) -> dict[str, Any]:
+def _fields(value: Any, where: str, names: tuple[str, ...], closed: bool) -> dict[str, Any]:
     """An item of a list: an object with a text, or the text alone."""
     if isinstance(value, str):
         return {"text": value}
@@ -61,7 +61,8 @@ def _fields(value: Any, where: str, names: tuple[str, ...]) -> dict[str, Any]:
         raise InputError(said, where)
     # Parquet has every field of a struct in every row, with null for none.
     given = {name: item for name, item in value.items() if not absent(item)}
-    check_known(given, names, where + ".")
+    check_known(given, names if closed else None, where + ".")
+    given = {name: item for name, item in given.items() if name in names}
     if value.get("text") is None:
         raise InputError("missing", where + ".text", code="missing_field")
     return given | {"text": text(value["text"], where + ".text")}

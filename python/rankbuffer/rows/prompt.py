@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..types import Query
+from .fields import absent, items
 
 Prompt = str | list[dict[str, Any]]
 
@@ -71,8 +72,13 @@ def _message(message: Any, where: str, multimodal: str) -> tuple[dict[str, Any],
 def _content(content: Any, where: str, multimodal: str) -> tuple[str, bool]:
     """The text of a message, and whether there is any beside the names of other parts."""
     lines, has_text = [], False
-    for part in [content or ""] if content is None or isinstance(content, str) else content:
-        kind = part.get("type", "text") if isinstance(part, Mapping) else "text"
+    if absent(content) or isinstance(content, str):
+        content = [content if isinstance(content, str) else ""]
+    for i, part in enumerate(items(content, f"{where}.content")):
+        if not isinstance(part, (str, Mapping)):
+            said = f"must be a string or a part with a type, got {type(part).__name__}"
+            raise InputError(said, f"{where}.content[{i}]")
+        kind = str((isinstance(part, Mapping) and part.get("type")) or "text")
         if kind in ("text", "input_text"):
             text = part if isinstance(part, str) else str(part.get("text") or "")
             has_text = has_text or bool(text.strip())
@@ -94,4 +100,4 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(item) for k, item in value.items() if item is not None}
     if hasattr(value, "__iter__") and not isinstance(value, str):
         return [_plain(item) for item in value]
-    return value
+    return value.item() if hasattr(value, "item") else value  # numpy's numbers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from numbers import Number
 from typing import Any
 
 from .._encode import number, text, texts
@@ -114,7 +115,7 @@ def parse_group(row: Mapping[str, Any]) -> GroupRow:
 
 def parse_replay(row: Mapping[str, Any]) -> ReplayRow:
     """A replay row."""
-    ranked = "ranked" if "ranked" in row else "ranked_responses"
+    ranked = ranked_name(row, "ranked_responses")
     common = _query(row, _REPLAY, ("query_id", "query", ranked, "epochs"))
     epochs = [
         responses(rollouts, f"epochs[{e}]")
@@ -137,9 +138,15 @@ def parse_query_id(value: Any, where: str = "query_id") -> str | None:
     """A query id, None if it is not given."""
     if absent(value) or value == "":
         return None
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise InputError(f"must be a string, got {type(value).__name__}", where)
+    if isinstance(value, bool) or not isinstance(value, (str, Number)):
+        raise InputError(f"must be a string or a number, got {type(value).__name__}", where)
     return str(value)
+
+
+def ranked_name(row: Mapping[str, Any], otherwise: str = "ranked") -> str:
+    """The name under which the row gives its ranked responses."""
+    given = [name for name in ("ranked", "ranked_responses") if not absent(row.get(name))]
+    return given[0] if given else otherwise
 
 
 def _query(
@@ -159,10 +166,14 @@ def _query(
         if row.get(name) is None and query is None:
             raise InputError("missing", where + name, code="missing_field")
     if query is None:
-        given = row.get("query") or ""
-        query = parse_prompt(given, where + "query") if given or "query" in required else ""
-    ranked = "ranked_responses" if "ranked_responses" in row else "ranked"
-    if ranked == "ranked_responses" and "ranked" in row:
+        given = row.get("query")
+        empty = absent(given) or (isinstance(given, str) and not given)
+        if not empty or "query" in required:
+            query = parse_prompt("" if empty else given, where + "query")
+        else:
+            query = ""
+    ranked = ranked_name(row)
+    if ranked == "ranked" and not absent(row.get("ranked_responses")):
         raise InputError("give ranked or ranked_responses, not both", where + "ranked")
     reference = row.get("reference")
     if absent(reference) or reference == "":
@@ -170,7 +181,7 @@ def _query(
     return {
         "query_id": query_id or query_id_of(query),
         "query": query,
-        "rubrics": rubrics(row.get("rubrics"), where + "rubrics"),
-        "ranked": responses(row.get(ranked), where + ranked),
+        "rubrics": rubrics(row.get("rubrics"), where + "rubrics", closed=known is not None),
+        "ranked": responses(row.get(ranked), where + ranked, closed=known is not None),
         "reference": None if reference is None else text(reference, where + "reference"),
     }

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,12 @@ def run(args: argparse.Namespace) -> int:
 def _written(log: RowLog) -> dict[str, Any]:
     """What earlier runs wrote, by query."""
     log.cut(log.count())
-    with log.rows.open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    return {row["query"]: row["rubrics"] for row in rows}
+    written = {}
+    for line in log.rows.read_bytes().splitlines():
+        with suppress(ValueError, KeyError, TypeError):  # a damaged row is asked for again
+            row = json.loads(line)
+            written[row["query"]] = row["rubrics"]
+    return written
 
 
 def _write(

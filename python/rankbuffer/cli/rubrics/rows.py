@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..._encode import encode
 from ...errors import InputError
-from ...rows import QueryRow, located, parse_query, read_jsonl
+from ...rows import QueryRow, located, parse_query, ranked_name, read_jsonl
 
 
 class Task(NamedTuple):
@@ -61,9 +61,8 @@ def survey(path: Path, overwrite: bool) -> Rows:
                 given.setdefault(query.query_id, row["rubrics"])
             elif query.query_id not in tasks and query.query_id not in given:
                 if not query.ranked:
-                    name = "ranked_responses" if "ranked_responses" in row else "ranked"
                     said = "missing; rubrics are written from ranked responses, best first"
-                    raise InputError(said, name, code="missing_field")
+                    raise InputError(said, ranked_name(row), code="missing_field")
                 encode({"query": query.query, "ranked": query.texts()})  # as it will be asked
                 tasks[query.query_id] = Task(line, query)
     if not count:

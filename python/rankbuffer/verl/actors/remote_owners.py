@@ -61,14 +61,16 @@ class RemoteOwner:
         """
         failing_since = None
         while True:
-            handle = self.handle
+            handle, sent = self.handle, time.monotonic()
             try:
                 call = handle.score.options(max_task_retries=-1)
                 reward: RolloutReward = await call.remote(rollout)
                 return reward
             except RayActorError as error:
-                failing_since = failing_since or time.monotonic()
-                if time.monotonic() - failing_since > self._restart_s:
+                now = time.monotonic()
+                if failing_since is None or now - sent > self._restart_s:  # it had been there
+                    failing_since = now
+                if now - failing_since > self._restart_s:
                     log.error("rankbuffer: an owner of buffers cannot be started: %.300r", error)
                     return LOST
             await asyncio.sleep(_PAUSE_S)
