@@ -146,6 +146,7 @@ def test_a_mistake_names_file_line_and_field(
     error = raised.value
     assert (error.field, error.code, error.file, error.line) == (field, code, str(path), 2)
     assert str(error).startswith(f"{path}:2: {field}: ")
+    assert error.summary.startswith(f"{field}: ")
 
 
 def test_the_first_group_of_a_query_describes_it(tmp_path: Path) -> None:

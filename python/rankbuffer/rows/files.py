@@ -98,5 +98,5 @@ def located(path: str | os.PathLike[str], line: int) -> Iterator[None]:
         yield
     except (InputError, ConflictError) as error:
         raised = InputError(str(error), file=os.fspath(path), line=line, code=error.code)
-        raised.field = error.field
+        raised.field, raised.summary = error.field, error.summary
         raise raised from None
