@@ -183,6 +183,20 @@ _forked = False  # this process is a child of one in which it was loaded
 _hooked = False
 
 
+def unmap_large_blocks() -> None:
+    """Has glibc give blocks of 128 KiB and more back to the system whenever they are freed.
+
+    That is its default, but it raises the size with each such block that is freed.
+    """
+    m_mmap_threshold = -3
+    ctypes.CDLL(None).mallopt(m_mmap_threshold, 128 << 10)
+
+
+def trim_memory() -> None:
+    """Has glibc give free memory back to the system. Takes some milliseconds."""
+    ctypes.CDLL(None).malloc_trim(0)
+
+
 def library() -> Library:
     """The loaded library; loads it on first use. Raises LibraryError or ForkedError."""
     loaded = _library

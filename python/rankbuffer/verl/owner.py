@@ -71,6 +71,11 @@ class Owner:
             rollout = replace(rollout, query=self._side.fill(rollout.query))
         return await self._rendezvous.score(rollout)
 
+    @property
+    def busy(self) -> int:
+        """Groups and validation rollouts in flight."""
+        return self._rendezvous.busy
+
     def buffer(self, query_id: str) -> dict[str, Any] | None:
         """One query's buffer as JSON, or None if this owner does not have it."""
         try:
@@ -81,7 +86,7 @@ class Owner:
     def stats(self) -> dict[str, Any]:
         """The scorer's cost ledger, and the state of this owner."""
         mine = {
-            "groups_open": self._rendezvous.busy,
+            "groups_open": self.busy,
             "newest_checkpoint": self._checkpoints.newest,
             "resumed": self._resumed,
         }

@@ -17,6 +17,7 @@ from typing import Any
 
 import ray
 
+from ... import _ffi
 from ..config.reward_workers import CALLS_PER_WORKER
 from ..config.run_config import RunConfig
 from ..files.trainer_checkpoints import Resume
@@ -38,11 +39,15 @@ class OwnerActor:
     def __init__(
         self, config: RunConfig, root: Path, resume: Resume, run_id: str, index: int, count: int
     ) -> None:
+        # Ray gives each waiting call a stack of 256 KiB, of which glibc would keep most.
+        _ffi.unmap_large_blocks()
         self._owner = Owner(config, root, resume, run_id, index, count)
         self._run_id = run_id
         self._heartbeat = HeartbeatMonitor(config.settings.rendezvous.restart_s)
         # Ray runs the constructor of such an actor on its event loop.
         self._watch = asyncio.create_task(self._end_without_workers())
+        self._trimming: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._trimming.set_result(None)
 
     async def run_id(self) -> str:
         return self._run_id
@@ -53,7 +58,10 @@ class OwnerActor:
 
     async def score(self, rollout: Rollout) -> RolloutReward:
         """Returns when the rollout's group has ended. Ray may call it again after a restart."""
-        return await self._owner.score(rollout)
+        reward = await self._owner.score(rollout)
+        if not self._owner.busy and self._trimming.done():  # thousands of calls end here
+            self._trimming = asyncio.get_running_loop().run_in_executor(None, _ffi.trim_memory)
+        return reward
 
     async def checkpoint(self, step: int) -> str | None:
         loop = asyncio.get_running_loop()
