@@ -31,7 +31,7 @@ NONE = -1.0
 """For a position or a progress that does not exist. verl averages, so it must not be NaN."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RolloutReward:
     """One rollout's reward and its logged numbers. All fields are finite."""
 

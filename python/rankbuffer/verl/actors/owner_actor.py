@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 _NAMESPACE = "rankbuffer"
 _CONTROL_CALLS = 1000  # heartbeats, saves and questions, beside the rollouts
 _ATTEMPTS = 5
+_IDLE_S = 1.0
 
 
 class OwnerActor:
@@ -46,8 +47,7 @@ class OwnerActor:
         self._heartbeat = HeartbeatMonitor(config.settings.rendezvous.restart_s)
         # Ray runs the constructor of such an actor on its event loop.
         self._watch = asyncio.create_task(self._end_without_workers())
-        self._trimming: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._trimming.set_result(None)
+        self._trimming: asyncio.Task[None] | None = None
 
     async def run_id(self) -> str:
         return self._run_id
@@ -59,9 +59,15 @@ class OwnerActor:
     async def score(self, rollout: Rollout) -> RolloutReward:
         """Returns when the rollout's group has ended. Ray may call it again after a restart."""
         reward = await self._owner.score(rollout)
-        if not self._owner.busy and self._trimming.done():  # thousands of calls end here
-            self._trimming = asyncio.get_running_loop().run_in_executor(None, _ffi.trim_memory)
+        if not self._owner.busy and (self._trimming is None or self._trimming.done()):
+            self._trimming = asyncio.create_task(self._trim_when_idle())
         return reward
+
+    async def _trim_when_idle(self) -> None:
+        """Thousands of calls may have ended: what they held goes back to the system."""
+        await asyncio.sleep(_IDLE_S)
+        if not self._owner.busy:
+            await asyncio.get_running_loop().run_in_executor(None, _ffi.trim_memory)
 
     async def checkpoint(self, step: int) -> str | None:
         loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ from ..rollouts.rows import Key, Rollout
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@dataclass(slots=True)  # an owner keeps many
 class Member:
     """One rollout of a group.
 
